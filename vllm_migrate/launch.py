@@ -1,0 +1,231 @@
+"""Recognises a vLLM launch in the words of a command line, whatever format the words came from.
+
+What vLLM's programs, modules, callables and images are called is data (`schemas/launchers.json`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from vllm_migrate.paths import schemas_dir
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A vLLM process found in a list of words.
+
+    entry_point: the program, as `Site.entry_point`. program: index of its word (for an image that
+    implies it: of the image). first: index of the first argument. image: index of the image word of a
+    `docker run`. assignments: indices of `NAME=value` words given by `env` or `-e` (for `-e` the word
+    after it). glued: indices of words such as `--env=NAME=value`.
+    """
+
+    entry_point: str
+    program: int
+    first: int
+    image: int | None = None
+    assignments: tuple[int, ...] = ()
+    glued: tuple[int, ...] = ()
+
+
+@dataclass
+class _Container:
+    image: int | None = None
+    entrypoint: str | None = None
+    assignments: list[int] = field(default_factory=list)
+    glued: list[int] = field(default_factory=list)
+
+
+@lru_cache(maxsize=1)
+def launchers() -> dict[str, Any]:
+    """Return the launcher data, read once."""
+    data: dict[str, Any] = json.loads((schemas_dir() / "launchers.json").read_text(encoding="utf-8"))
+    for key in ("interpreters", "shells", "talkers", "container_tools", "container_options_with_value"):
+        data[key] = frozenset(data[key])
+    data["server_image_pattern"] = re.compile(data["server_image_pattern"])
+    return data
+
+
+def basename(word: str) -> str:
+    return word.rsplit("/", 1)[-1]
+
+
+def split_image(reference: str) -> tuple[str, str, str]:
+    """Split an image reference into name, tag and digest (the last two may be empty).
+
+    >>> split_image("vllm/vllm-openai:v0.11.0@sha256:ab")
+    ('vllm/vllm-openai', 'v0.11.0', 'sha256:ab')
+    """
+    name, _, digest = reference.partition("@")
+    head, slash, last = name.rpartition("/")
+    last, _, tag = last.partition(":")
+    return head + slash + last, tag, digest
+
+
+def is_server_image(reference: str) -> bool:
+    """Tell whether a container of this image starts a vLLM server when it is given only options."""
+    name = basename(split_image(reference.removeprefix("docker://"))[0]).lower()
+    data = launchers()
+    if name in data["server_images"]:
+        return True
+    if any(part in name for part in data["not_server_images"]):
+        return False
+    return data["server_image_pattern"].fullmatch(name) is not None
+
+
+def _program_at(texts: Sequence[str], i: int) -> tuple[str, int] | None:
+    """Return entry point and index of the first argument of the program that starts at word i."""
+    data = launchers()
+    name = basename(texts[i])
+    for program in data["programs"]:
+        words = program["words"]
+        if name == words[0] and list(texts[i + 1 : i + len(words)]) == words[1:]:
+            return program["entry_point"], i + len(words)
+    if name in data["interpreters"] or texts[i].startswith("\ue000"):
+        j = i + 1
+        while j < len(texts) and texts[j].startswith("-") and texts[j] != "-m":
+            j += 2 if texts[j] in ("-X", "-W") else 1
+        if j + 1 < len(texts) and texts[j] == "-m":
+            entry = data["modules"].get(texts[j + 1])
+            if entry == "cli":
+                if j + 2 < len(texts) and texts[j + 2] == "serve":
+                    return "serve", j + 3
+                return None
+            if entry:
+                return entry, j + 2
+    return None
+
+
+def _container(texts: Sequence[str], i: int) -> _Container | None:
+    """Read `docker run …` that starts at word i."""
+    data = launchers()
+    j = i + 1
+    while j < len(texts) and texts[j] not in ("run", "create", "exec"):
+        if not texts[j].startswith("-") and texts[j] not in ("container", "compose"):
+            return None
+        j += 1
+    if j >= len(texts):
+        return None
+    found = _Container()
+    j += 1
+    while j < len(texts):
+        word = texts[j]
+        if not word.startswith("-"):
+            found.image = j
+            return found
+        name, eq, value = word.partition("=")
+        if name in ("-e", "--env"):
+            if eq:
+                found.glued.append(j)
+            elif j + 1 < len(texts):
+                found.assignments.append(j + 1)
+        if name == "--entrypoint":
+            found.entrypoint = value if eq else (texts[j + 1] if j + 1 < len(texts) else "")
+        if not eq and word in data["container_options_with_value"]:
+            j += 1
+        j += 1
+    return None
+
+
+def find_launch(texts: Sequence[str]) -> Launch | None:
+    """Return the vLLM launch in the words of one simple command, or None.
+
+    Args: texts: the words after unquoting, without the shell's own prefix assignments; run-time parts
+    as private-use letters. Wrappers (`exec`, `nohup`, `env`, `srun …`, `docker run … IMAGE`) are looked
+    through; programs that only talk about a command (`echo`, `grep`) are not.
+    """
+    if not texts:
+        return None
+    data = launchers()
+    head = basename(texts[0])
+    if head in data["talkers"]:
+        return None
+    assignments: list[int] = []
+    glued: list[int] = []
+    image: int | None = None
+    i = 0
+    while i < len(texts):
+        word = texts[i]
+        name = basename(word)
+        if name in data["container_tools"]:
+            container = _container(texts, i)
+            if container is not None and container.image is not None:
+                image = container.image
+                assignments += container.assignments
+                glued += container.glued
+                rest = image + 1
+                entry = basename(container.entrypoint or "")
+                if entry in data["interpreters"] and _program_at([entry, *texts[rest:]], 0):
+                    found = _program_at([entry, *texts[rest:]], 0)
+                    assert found is not None
+                    return Launch(found[0], image, rest + found[1] - 1, image, tuple(assignments), tuple(glued))
+                if entry == "vllm" and texts[rest : rest + 1] == ["serve"]:
+                    return Launch("serve", image, rest + 1, image, tuple(assignments), tuple(glued))
+                if not entry and is_server_image(texts[image]):
+                    if rest < len(texts) and texts[rest] == "serve":
+                        return Launch("serve", image, rest + 1, image, tuple(assignments), tuple(glued))
+                    plain = rest >= len(texts) or texts[rest].startswith(("-", "\ue000"))
+                    if plain or (_looks_like_model(texts[rest]) and not _names_program(texts, rest)):
+                        return Launch("serve", image, rest, image, tuple(assignments), tuple(glued))
+                i = rest
+                continue
+        found = _program_at(texts, i)
+        if found is not None:
+            return Launch(found[0], i, found[1], image, tuple(assignments), tuple(glued))
+        if _ASSIGNMENT.match(word) and (i > 0):
+            assignments.append(i)
+        i += 1
+    return None
+
+
+def _looks_like_model(word: str) -> bool:
+    return "/" in word and not word.endswith((".sh", ".py"))
+
+
+def _names_program(texts: Sequence[str], i: int) -> bool:
+    data = launchers()
+    name = basename(texts[i])
+    return name in data["shells"] or name in data["interpreters"] or name in ("vllm", "ray", "env", "exec")
+
+
+def container_launch(texts: Sequence[str], image: str, command: int) -> Launch | None:
+    """Return the launch of a container.
+
+    Args: texts: the words of its command (or entrypoint) and then of its arguments. image: the image
+    reference, "" where unknown. command: how many of the words are the command; 0 when the image's own
+    entry point runs.
+    """
+    found = find_launch(texts)
+    if found is not None:
+        return found
+    if command == 0 and image and is_server_image(image) and texts:
+        first = texts[0]
+        if first == "serve":
+            return Launch("serve", 0, 1)
+        if first.startswith(("-", "\ue000")) or (_looks_like_model(first) and not _names_program(texts, 0)):
+            return Launch("serve", 0, 0)
+    return None
+
+
+def script_of(texts: Sequence[str]) -> int | None:
+    """Return the index of the script word of `bash -lc SCRIPT`, also behind wrappers, or None."""
+    data = launchers()
+    for i, word in enumerate(texts):
+        if basename(word) not in data["shells"]:
+            continue
+        for j in range(i + 1, len(texts)):
+            if not texts[j].startswith(("-", "+")):
+                break
+            if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", texts[j]):
+                k = j + 1
+                while k < len(texts) and texts[k].startswith("-"):
+                    k += 1
+                return k if k < len(texts) else None
+    return None
