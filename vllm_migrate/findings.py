@@ -1,0 +1,95 @@
+"""What rules say and what the engine reports: findings, fixes, and the report over a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from vllm_migrate.model import Change, Site
+from vllm_migrate.text import Edit, Source, Span
+
+Severity = Literal["error", "warning", "info"]
+Safety = Literal["safe", "unsafe"]
+
+SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
+
+
+@dataclass(eq=False)
+class Fix:
+    """Changes applied together or not at all.
+
+    needs: facts of the catalog the result relies on, as (section, name), e.g. ("options", "--device-ids");
+    a pinned release that lacks one ties the fix to the move of the pin. why: what a person must decide
+    (unsafe only). edits: filled by the engine after proof: (path, edit) pairs.
+    """
+
+    safety: Safety
+    description: str
+    changes: list[Change]
+    why: str = ""
+    needs: list[tuple[str, str]] = field(default_factory=list)
+    edits: list[tuple[str, Edit]] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Finding:
+    """One thing the target release refuses, ignores or treats differently.
+
+    subject: canonical spelling on its surface. span: code points of the file's text.
+    withheld: why a fix that exists is not offered. migration: id of the data entry, accepted after the code.
+    """
+
+    code: str
+    severity: Severity
+    subject: str
+    message: str
+    path: str
+    span: Span
+    to: str
+    origin: str | None = None
+    site: Site | None = None
+    removed_in: str | None = None
+    replacement: str | None = None
+    reason: str = ""
+    help: str = ""
+    evidence: Sequence[str] = ()
+    migration: str = ""
+    related: list[str] = field(default_factory=list)
+    fix: Fix | None = None
+    withheld: str = ""
+
+
+@dataclass
+class FileResult:
+    """One file of a run: its source, its findings, and its text after the chosen fixes."""
+
+    path: str
+    source: Source | None
+    findings: list[Finding] = field(default_factory=list)
+    sites: int = 0
+    fixed: Source | None = None
+    """The file after the fixes chosen by the command's options; None when nothing changes."""
+    applied: list[Fix] = field(default_factory=list)
+
+
+@dataclass
+class Report:
+    """The whole run. `files` holds only files that were read; `walked` counts all that were looked at."""
+
+    targets: list[str]
+    files: list[FileResult] = field(default_factory=list)
+    walked: int = 0
+    notices: list[str] = field(default_factory=list)
+    root: str = ""
+    left_out: int = 0
+    """Fixes that exist but are unsafe and were not asked for."""
+    withheld: int = 0
+    suppressed: int = 0
+
+    def findings(self) -> list[Finding]:
+        return [f for file in self.files for f in file.findings]
+
+    @property
+    def sites(self) -> int:
+        return sum(file.sites for file in self.files)
