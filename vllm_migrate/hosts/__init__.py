@@ -1,0 +1,144 @@
+"""The file formats vLLM launches live in, one module a format.
+
+A host module has `NAME`, `claims(path, head)` and `read(region, context)`. This package finds the module
+for a file and lets a host read a guest (shell inside YAML, YAML inside a shell heredoc …) without the
+two importing each other.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol, cast
+
+from vllm_migrate.model import Reading, Word
+from vllm_migrate.text import Region
+
+HOSTS = (
+    "notebook",
+    "dockerfile",
+    "requirements",
+    "conda",
+    "toml",
+    "helm",
+    "yaml",
+    "json",
+    "terraform",
+    "ini",
+    "envfile",
+    "markdown",
+    "python",
+    "shell",
+)
+"""Module names in the order they are asked; the first that claims a file reads it. A module that is not
+installed is passed over."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a host is told about the text it reads.
+
+    path: the file's name relative to the root. variables: environment and shell variables known from
+    around a guest. owner: key of the scope a guest lies in (a stage, a container). image: the image that
+    runs it, "" where unknown. sibling_reader: reads a file given relative to this one, or returns None.
+    """
+
+    path: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+    owner: str = ""
+    image: str = ""
+    sibling_reader: Callable[[str], str | None] | None = None
+
+    def inside(self, owner: str, image: str | None = None) -> Context:
+        """Return the context of a guest with its own scope."""
+        return replace(self, owner=owner, image=self.image if image is None else image)
+
+
+class Host(Protocol):
+    """What a host module offers."""
+
+    NAME: str
+
+    def claims(self, path: str, head: str) -> bool: ...
+
+    def read(self, region: Region, context: Context) -> Reading: ...
+
+
+_loaded: dict[str, Host | None] = {}
+
+
+def host(name: str) -> Host | None:
+    """Return a host module by its short name, or None where this build has none."""
+    if name not in _loaded:
+        full = f"{__name__}.{name}"
+        try:
+            _loaded[name] = cast(Host, importlib.import_module(full))
+        except ModuleNotFoundError as error:
+            if error.name != full:
+                raise
+            _loaded[name] = None
+    return _loaded[name]
+
+
+def host_for(path: str, head: str) -> Host | None:
+    """Return the host that reads a file, or None.
+
+    Args: path: name relative to the root, with forward slashes. head: the file's first line.
+    """
+    for name in HOSTS:
+        module = host(name)
+        if module is not None and module.claims(path, head):
+            return module
+    return None
+
+
+def read_guest(name: str, region: Region, context: Context) -> Reading:
+    """Read a guest with the named host; an empty reading where there is no such host."""
+    module = host(name)
+    return module.read(region, context) if module is not None else Reading()
+
+
+def read_shell(region: Region, context: Context) -> Reading:
+    """Read a guest as a shell script."""
+    return read_guest("shell", region, context)
+
+
+def read_python(region: Region, context: Context) -> Reading:
+    """Read a guest as a Python module."""
+    return read_guest("python", region, context)
+
+
+def read_yaml(region: Region, context: Context) -> Reading:
+    """Read a guest as YAML documents."""
+    return read_guest("yaml", region, context)
+
+
+def read_json(region: Region, context: Context) -> Reading:
+    """Read a guest as JSON."""
+    return read_guest("json", region, context)
+
+
+def read_toml(region: Region, context: Context) -> Reading:
+    """Read a guest as TOML."""
+    return read_guest("toml", region, context)
+
+
+def read_dockerfile(region: Region, context: Context) -> Reading:
+    """Read a guest as a Dockerfile."""
+    return read_guest("dockerfile", region, context)
+
+
+def read_requirements(region: Region, context: Context) -> Reading:
+    """Read a guest as a requirements file."""
+    return read_guest("requirements", region, context)
+
+
+def read_words(region: Region, host: str) -> list[Word]:
+    """Read a plain string of shell words (a compose `command:`, several flags in one list item) as words.
+
+    Args: region: the string. host: name the container reports as the format. No launch is looked for.
+    """
+    from vllm_migrate.hosts import shell_words
+
+    return shell_words.read_words(region, host)
