@@ -211,6 +211,48 @@ def test_replacements_exist_in_some_release() -> None:
             option = result.get("option")
             if option and option.split(".")[0] not in spellings:
                 wrong.append(f"{entry['id']}: no release has {option}")
-            if result.get("variable") and result["variable"] not in variables:
-                wrong.append(f"{entry['id']}: no release reads {result['variable']}")
+            variable = result.get("variable", "")
+            if variable.startswith("VLLM_") and variable not in variables:
+                wrong.append(f"{entry['id']}: no release reads {variable}")
     assert wrong == []
+
+
+def _distribution() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((SCHEMAS / "distribution.json").read_text(encoding="utf-8"))
+    return data
+
+
+@pytest.mark.parametrize("section", ["channels", "rocm", "nightly"])
+def test_distribution_intervals_follow_each_other(section: str) -> None:
+    intervals = _distribution()[section]
+    for earlier, later in zip(intervals, intervals[1:]):
+        assert earlier["until"] == later["from"]
+    assert intervals[-1]["until"] is None
+    assert all(item["evidence"] for item in intervals)
+
+
+def test_every_release_from_0_6_0_on_has_one_channel() -> None:
+    channels = _distribution()["channels"]
+    assert channels[0]["from"] == "0.6.0"
+    for release, default, suffixes in (
+        ("0.19.1", "cu129", ["cu130"]),
+        ("0.20.0", "cu130", ["cu129"]),
+        ("0.32.0", "cu130", ["cu129"]),
+        ("0.33.0", "cu130", []),
+    ):
+        at = _version(release)
+        (found,) = [
+            channel
+            for channel in channels
+            if _version(channel["from"]) <= at and (not channel["until"] or at < _version(channel["until"]))
+        ]
+        assert (found["default"], found["suffixes"]) == (default, suffixes)
+
+
+def test_every_channel_named_has_a_driver_floor() -> None:
+    data = _distribution()
+    named = {channel["default"] for channel in data["channels"]}
+    for channel in data["channels"]:
+        named.update(channel["suffixes"], channel["wheel_local"])
+        assert channel["driver"] == data["drivers"][channel["default"]]
+    assert named <= set(data["drivers"])
