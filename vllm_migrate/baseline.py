@@ -1,0 +1,89 @@
+"""A file of findings that are known and not reported, for taking the tool up on an old repository.
+
+A finding is recognised by its file, code, subject and the text of its line, not by the line's number, so
+that it is still known after lines above it have moved. Two alike in one file count as two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vllm_migrate.findings import Finding, Report
+from vllm_migrate.text import Source
+
+_VERSION = 1
+
+
+class BaselineError(ValueError):
+    """A baseline file cannot be used; the message names it."""
+
+
+def fingerprint(finding: Finding, source: Source | None) -> str:
+    """Return what a finding is recognised by: 16 hex digits over file, code, subject and line text."""
+    line = source.line(source.position(finding.span.start)[0]) if source is not None else ""
+    parts = (finding.path, finding.code, finding.migration, finding.subject, " ".join(line.split()))
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass
+class Baseline:
+    """The known findings of a file, and how many of each have been met in this run."""
+
+    known: Counter[str] = field(default_factory=Counter)
+    _met: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def hides(self, finding: Finding, source: Source | None) -> bool:
+        """Tell whether a finding is known. Each call counts as one meeting of it."""
+        print_ = fingerprint(finding, source)
+        # Each target of a rolling upgrade reports the same finding once.
+        met = (print_, finding.to)
+        if self._met[met] >= self.known[print_]:
+            return False
+        self._met[met] += 1
+        return True
+
+
+def load(path: Path | None) -> Baseline:
+    """Return the baseline of a file; an empty one for None. Raises BaselineError."""
+    if path is None:
+        return Baseline()
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["version"] != _VERSION:
+            raise BaselineError(f"{path}: baseline version {data['version']!r} is not known")
+        return Baseline(Counter({e["fingerprint"]: int(e.get("count", 1)) for e in data["findings"]}))
+    except OSError as error:
+        raise BaselineError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, BaselineError):
+            raise
+        raise BaselineError(f"{path}: not a baseline file; write one with --write-baseline") from None
+
+
+def dump(report: Report) -> str:
+    """Return the text of a baseline file that knows every finding of a report."""
+    counts: Counter[tuple[str, str]] = Counter()
+    entries: dict[str, dict[str, Any]] = {}
+    for file in report.files:
+        for finding in file.findings:
+            print_ = fingerprint(finding, file.source)
+            counts[print_, finding.to] += 1
+            entries[print_] = {
+                "path": finding.path,
+                "code": finding.code,
+                "subject": finding.subject,
+                "fingerprint": print_,
+            }
+    for print_, entry in entries.items():
+        count = max(n for (known, _), n in counts.items() if known == print_)
+        if count > 1:
+            entry["count"] = count
+    ordered = sorted(entries.values(), key=lambda e: (e["path"], e["code"], e["subject"], e["fingerprint"]))
+    lines = ",\n".join("  " + json.dumps(entry) for entry in ordered)
+    body = f"[\n{lines}\n ]" if ordered else "[]"
+    return f'{{\n "version": {_VERSION},\n "findings": {body}\n}}\n'

@@ -1,0 +1,167 @@
+"""Finds, reads and checks the configuration file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from vllm_migrate.config import Config, ConfigError, from_mapping
+from vllm_migrate.paths import schemas_dir
+from vllm_migrate.schemacheck import Place, problems
+
+YAML_NAME = ".vllm-migrate.yaml"
+_TABLE = "vllm-migrate"
+
+
+def find(folder: Path) -> Path | None:
+    """Return the configuration file of a folder, or None. Raises ConfigError where there are two."""
+    found = [path for path in (folder / YAML_NAME, folder / "pyproject.toml") if _holds_config(path)]
+    if len(found) > 1:
+        raise ConfigError(f"{found[0]}: {found[1].name} has a table [tool.{_TABLE}] too; keep one of the two")
+    return found[0] if found else None
+
+
+def _holds_config(path: Path) -> bool:
+    if path.name == YAML_NAME:
+        return path.is_file()
+    try:
+        raw = path.read_bytes()
+    except OSError:
+        return False
+    # A cheap look first: most pyproject files say nothing about this tool and need no parser.
+    if _TABLE.encode() not in raw or b"tool" not in raw:
+        return False
+    return _TABLE in _tool_tables(_toml(path, raw))
+
+
+def load(path: Path) -> Config:
+    """Return the settings of a configuration file.
+
+    Raises ConfigError naming the file, and the key and line where they are known, for a file that cannot
+    be read, does not parse, or does not fit the schema.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    if path.suffix == ".toml":
+        data, line_of = _toml_table(path, raw)
+    else:
+        data, line_of = _yaml_table(path, raw)
+    schema = json.loads((schemas_dir() / "config.schema.json").read_text(encoding="utf-8"))
+    found = problems(schema, data)
+    if found:
+        lines = []
+        for place, message in found:
+            key = ".".join(str(p) for p in place)
+            where = f"{path}:{line_of(place)}"
+            lines.append(f"{where}: {key}: {message}" if key else f"{where}: {message}")
+        raise ConfigError("\n".join(lines))
+    return from_mapping(data, path.resolve().parent, path)
+
+
+def _decode(path: Path, raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
+def _toml(path: Path, raw: bytes) -> dict[str, Any]:
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(_decode(path, raw))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not TOML: {error}") from None
+
+
+def _tool_tables(data: dict[str, Any]) -> dict[str, Any]:
+    tool = data.get("tool", {})
+    return tool if isinstance(tool, dict) else {}
+
+
+def _toml_table(path: Path, raw: bytes) -> tuple[Any, Callable[[Place], int]]:
+    data = _toml(path, raw)
+    tables = _tool_tables(data)
+    # A file of its own, named with --config, may hold the keys at its top.
+    own = _TABLE in tables or path.name == "pyproject.toml"
+    table = tables.get(_TABLE, {}) if own else data
+    prefix = ("tool", _TABLE) if own else ()
+    lines = _toml_lines(_decode(path, raw))
+
+    def line_of(place: Place) -> int:
+        keys = (*prefix, *(str(p) for p in place if isinstance(p, str)))
+        for length in range(len(keys), 0, -1):
+            if keys[:length] in lines:
+                return lines[keys[:length]]
+        return 1
+
+    return table, line_of
+
+
+_HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?")
+_ONE = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+_KEY = re.compile(rf"\s*({_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
+_PART = re.compile(_ONE)
+_INLINE = re.compile(rf"[{{,]\s*({_ONE})\s*=")
+
+
+def _toml_lines(text: str) -> dict[tuple[str, ...], int]:
+    """Return the line each key of a TOML text is first written on, as well as a look at its lines tells."""
+    found: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+
+    def parts(dotted: str) -> tuple[str, ...]:
+        return tuple(p.strip("\"'") for p in _PART.findall(dotted))
+
+    for number, line in enumerate(text.splitlines(), 1):
+        header = _HEADER.match(line)
+        if header:
+            table = parts(header.group(1))
+            found.setdefault(table, number)
+            continue
+        key = _KEY.match(line)
+        if key:
+            full = table + parts(key.group(1))
+            found.setdefault(full, number)
+            for inner in _INLINE.findall(line[key.end() :]):
+                found.setdefault((*full, inner.strip("\"'")), number)
+    return found
+
+
+def _yaml_table(path: Path, raw: bytes) -> tuple[Any, Callable[[Place], int]]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    text = _decode(path, raw)
+    try:
+        tree = YAML(typ="rt").load(text)
+        plain = YAML(typ="safe", pure=True).load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark is not None else 1
+        raise ConfigError(f"{path}:{line}: not YAML: {error.problem or error.context}") from None
+    except YAMLError as error:
+        raise ConfigError(f"{path}: not YAML: {error}") from None
+
+    def line_of(place: Place) -> int:
+        node: Any = tree
+        line = 1
+        for key in place:
+            try:
+                position = node.lc.item(key) if isinstance(key, int) else node.lc.key(key)
+                line = position[0] + 1
+                node = node[key]
+            except (AttributeError, KeyError, IndexError, TypeError):
+                break
+        return line
+
+    return ({} if plain is None else plain), line_of

@@ -1,0 +1,234 @@
+"""Finds the root and the files that may speak of vLLM."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vllm_migrate import config_file
+from vllm_migrate.config import Config, ConfigError
+from vllm_migrate.gitignore import Ignores, add, chain_above, relative
+from vllm_migrate.globs import path_matches
+
+SKIPPED_FOLDERS = frozenset(
+    (
+        ".git", ".hg", ".svn", ".bzr", ".jj", ".sl", ".direnv", ".eggs", ".tox", ".nox", ".venv", "venv",
+        ".pyenv", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".ipynb_checkpoints",
+        ".cache", ".terraform", ".terragrunt-cache", "__pycache__", "__pypackages__", "node_modules",
+        "bower_components", "site-packages", "vendor",
+    )
+)
+"""Folders of tools, caches and vendored code. A path named on the command line is read all the same."""
+
+_BINARY = frozenset(
+    (
+        ".safetensors", ".bin", ".pt", ".pth", ".onnx", ".gguf", ".npy", ".npz", ".pkl", ".parquet", ".arrow",
+        ".h5", ".so", ".o", ".a", ".dll", ".dylib", ".exe", ".class", ".jar", ".pyc", ".pyo", ".whl", ".egg",
+        ".gz", ".tgz", ".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".rar", ".png", ".jpg", ".jpeg", ".gif",
+        ".webp", ".ico", ".bmp", ".tif", ".tiff", ".pdf", ".mp3", ".mp4", ".wav", ".ogg", ".webm", ".mov",
+        ".avi", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".db", ".sqlite", ".sqlite3", ".iso", ".img",
+    )
+)
+_HEAD = 1 << 16
+_LARGEST = 16 << 20
+
+
+class PathError(ValueError):
+    """A path named on the command line cannot be read; the message names it."""
+
+
+def absolute(path: Path) -> Path:
+    """Return the path with links above its last part followed, and its own last part as it is."""
+    here = Path(os.path.abspath(path))
+    return here.parent.resolve() / here.name if here.name else here
+
+
+def find_root(paths: Sequence[Path], cwd: Path | None = None) -> Path:
+    """Return the root for a run over `paths`: paths of reports are relative to it.
+
+    It is the nearest folder at or above all of the paths that holds a configuration or `.git`, else the
+    working directory, or the folder common to all paths where they lie outside it. Raises ConfigError
+    for a `pyproject.toml` that does not parse.
+    """
+    here = (cwd or Path.cwd()).resolve()
+    starts = [absolute(here / path) for path in paths] or [here]
+    try:
+        common = Path(os.path.commonpath([str(p if p.is_dir() else p.parent) for p in starts])).resolve()
+    except ValueError:
+        raise PathError("the paths have no folder in common") from None
+    for folder in (common, *common.parents):
+        if (folder / ".git").exists() or config_file.find(folder) is not None:
+            return folder
+    return here if here == common or here in common.parents else common
+
+
+def triggers(config: Config) -> tuple[bytes, ...]:
+    """Return the byte strings one of which a file must hold to be read, the user's wrappers included."""
+    import json
+
+    from vllm_migrate.launch import launchers
+
+    found = list(launchers()["triggers"])
+    for path in config.wrappers:
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(f"{path}: {error.strerror}") from None
+        except ValueError as error:
+            raise ConfigError(f"{path}: not JSON: {error}") from None
+        found += data.get("triggers", ())
+        found += [program["words"][0] for program in data.get("programs", ())]
+        found += [name.rsplit(".", 1)[-1] for key in ("modules", "callables") for name in data.get(key, ())]
+    texts = sorted(set(found), key=len)
+    # A trigger that holds another one finds nothing new.
+    return tuple(t.encode() for i, t in enumerate(texts) if not any(other in t for other in texts[:i]))
+
+
+@dataclass
+class Walk:
+    """A walk over files below a root.
+
+    looked_at: files seen, read or not. notices: what could not be read, and named paths left out.
+    """
+
+    root: Path
+    config: Config
+    looked_at: int = 0
+    notices: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.root = self.root.resolve()
+        self._prefix = str(self.root)
+        self._triggers = triggers(self.config)
+        self._seen: set[str] = set()
+        self._excluded = (*(self.config.exclude or ()), *self.config.extend_exclude)
+        self._skipped = SKIPPED_FOLDERS if self.config.exclude is None else frozenset({".git"})
+
+    def name(self, path: str) -> str:
+        """Return an absolute path relative to the root, with forward slashes; "" for the root."""
+        if path == self._prefix:
+            return ""
+        return relative(path, self._prefix)
+
+    def files(self, paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
+        """Yield name and bytes of every file below the paths that holds a trigger, in order of name.
+
+        Raises PathError for a path that does not exist or cannot be read.
+        """
+        for path in paths:
+            yield from self._start(path)
+
+    def _start(self, path: Path) -> Iterator[tuple[str, bytes]]:
+        here = absolute(path)
+        try:
+            if here.is_symlink():
+                here = here.resolve(strict=True)
+                if not self._inside(here):
+                    self.notices.append(f"{path}: a symbolic link out of the tree, not followed")
+                    return
+            mode = here.stat().st_mode
+        except (OSError, RuntimeError) as error:
+            raise PathError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+        name = self.name(str(here))
+        if name and self._excludes(name):
+            self.notices.append(f"{path}: left out, the configuration excludes it")
+            return
+        if stat.S_ISDIR(mode):
+            if not os.access(here, os.R_OK | os.X_OK):
+                raise PathError(f"{path}: Permission denied")
+            yield from self._folder(str(here), chain_above(here))
+        else:
+            try:
+                found = self._read(str(here), name, named=True)
+            except OSError as error:
+                raise PathError(f"{path}: {error.strerror}") from None
+            if found is not None:
+                yield name, found
+
+    def _inside(self, path: Path) -> bool:
+        return path == self.root or self.root in path.parents
+
+    def _excludes(self, name: str) -> bool:
+        return any(path_matches(pattern, name) for pattern in self._excluded)
+
+    def _folder(self, folder: str, ignores: Ignores | None) -> Iterator[tuple[str, bytes]]:
+        try:
+            with os.scandir(folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            self.notices.append(f"{self.name(folder)}: {error.strerror}")
+            return
+        names = {entry.name for entry in entries}
+        if "pyvenv.cfg" in names:
+            return
+        if ".gitignore" in names:
+            ignores = add(ignores, folder, os.path.join(folder, ".gitignore"))
+        for entry in entries:
+            try:
+                if entry.is_symlink():
+                    # What it leads to in the tree is found by itself; what lies outside is not ours.
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if self._enters(entry, ignores):
+                        yield from self._folder(entry.path, ignores)
+                elif entry.is_file(follow_symlinks=False):
+                    name = self.name(entry.path)
+                    raw = self._read(entry.path, name, named=False)
+                    # Asked last: few files get this far, and matching patterns is slow.
+                    if raw is not None and not (
+                        self._excludes(name) or (ignores is not None and ignores.ignores(entry.path, False))
+                    ):
+                        yield name, raw
+            except OSError as error:
+                self.notices.append(f"{self.name(entry.path)}: {error.strerror}")
+
+    def _enters(self, entry: os.DirEntry[str], ignores: Ignores | None) -> bool:
+        if entry.name in self._skipped:
+            return False
+        if self._excluded and self._excludes(self.name(entry.path)):
+            return False
+        return ignores is None or not ignores.ignores(entry.path, True)
+
+    def _read(self, path: str, name: str, *, named: bool) -> bytes | None:
+        """Return the bytes of a text file that holds a trigger, once; None for any other."""
+        if path in self._seen:
+            return None
+        self._seen.add(path)
+        self.looked_at += 1
+        if not named and os.path.splitext(path)[1].lower() in _BINARY:
+            return None
+        with open(path, "rb", buffering=0) as stream:
+            raw = stream.read(_HEAD) or b""
+            if b"\0" in raw:
+                return None
+            if len(raw) == _HEAD:
+                size = os.fstat(stream.fileno()).st_size
+                if size > _LARGEST and not named:
+                    self.notices.append(f"{name}: left out, {size >> 20} MiB; name it to have it read")
+                    return None
+                raw += stream.readall()
+        return raw if any(trigger in raw for trigger in self._triggers) else None
+
+
+def read_inside(root: Path, name: str) -> bytes | None:
+    """Return the bytes of a file another one links to, or None.
+
+    Args: name: relative to the root. None where there is no such regular file, where it lies outside the
+    root (a symbolic link may lead there), or where it cannot be read.
+    """
+    base = root.resolve()
+    try:
+        path = (base / name).resolve(strict=True)
+        if base not in path.parents or not path.is_file():
+            return None
+        return path.read_bytes()
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def walk(paths: Sequence[Path], root: Path, config: Config) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of the files below the paths that may speak of vLLM; see `Walk.files`."""
+    yield from Walk(root, config).files(paths)

@@ -1,0 +1,95 @@
+"""Replaces files, atomically or not at all. Nothing else in the project writes one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+
+class WriteError(OSError):
+    """A file was left as it is; the message names it and says why."""
+
+
+def replace(path: Path, before: bytes, after: bytes, *, root: Path | None = None) -> None:
+    """Replace the content of a file, keeping its mode and owner.
+
+    Args: before: the bytes the new ones were made from. root: the folder the file must lie in.
+    Raises WriteError where the file is a symbolic link or not a regular file, leads out of the root, holds
+    other bytes than `before`, or cannot be written; the file is then as it was.
+    """
+    _refuse_links(path, root)
+    try:
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise WriteError(f"{path}: not a regular file, not written")
+        if path.read_bytes() != before:
+            raise WriteError(f"{path}: changed while it was looked at, not written")
+        if not os.access(path, os.W_OK):
+            raise WriteError(f"{path}: read-only, not written")
+        _swap(path, before, after, status)
+    except WriteError:
+        raise
+    except OSError as error:
+        raise WriteError(f"{path}: {error.strerror or error}, not written") from None
+
+
+def create(path: Path, content: bytes) -> None:
+    """Write a file that is the tool's own (a baseline), new or replaced. Raises WriteError."""
+    try:
+        before = path.read_bytes()
+    except FileNotFoundError:
+        before = None
+    except OSError as error:
+        raise WriteError(f"{path}: {error.strerror}, not written") from None
+    if before is not None:
+        replace(path, before, content)
+        return
+    try:
+        with open(path, "xb") as stream:
+            stream.write(content)
+    except OSError as error:
+        raise WriteError(f"{path}: {error.strerror}, not written") from None
+
+
+def _refuse_links(path: Path, root: Path | None) -> None:
+    if path.is_symlink():
+        raise WriteError(f"{path}: a symbolic link, not written")
+    if root is not None:
+        base = root.resolve()
+        if base not in path.resolve().parents:
+            raise WriteError(f"{path}: lies outside {base}, not written")
+
+
+def _swap(path: Path, before: bytes, after: bytes, status: os.stat_result) -> None:
+    """Write a new file beside the old one and rename it over it."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(after)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _keep_owner(name, path, status)
+        os.chmod(name, stat.S_IMODE(status.st_mode))
+        # Looked at once more, as late as can be: an editor may have saved in between.
+        if path.is_symlink() or path.read_bytes() != before:
+            raise WriteError(f"{path}: changed while it was looked at, not written")
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _keep_owner(name: str, path: Path, status: os.stat_result) -> None:
+    if not hasattr(os, "chown"):
+        return
+    mine = os.stat(name)
+    if (mine.st_uid, mine.st_gid) == (status.st_uid, status.st_gid):
+        return
+    try:
+        os.chown(name, status.st_uid, status.st_gid)
+    except PermissionError:
+        raise WriteError(f"{path}: owned by another user and would not stay so, not written") from None
