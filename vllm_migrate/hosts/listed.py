@@ -213,4 +213,7 @@ def whole_lines(text: str, start: int, end: int) -> Edit:
         before_blank = not text[probe.line_start(first - 2) : first].strip()
     if before_blank and after < len(text) and not text[after : probe.line_end(after)].strip():
         after = probe.next_line(after)
+    if after == len(text) and first > 0 and text[after - 1] not in "\r\n":
+        # a text without a final line end keeps being one
+        first -= 2 if text[first - 2 : first] == "\r\n" else 1
     return Edit(first, after, "")

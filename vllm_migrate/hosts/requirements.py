@@ -62,6 +62,8 @@ class Lines:
     newline: str
     spans: dict[int, Span] = field(default_factory=dict)
     """By identity of the pin: its whole line, continuations included, without the line end."""
+    lead: str = ""
+    """What an added line begins with besides the indentation of the line before it."""
 
     def edits(self, changes: Sequence[Change]) -> list[Edit]:
         out: list[Edit] = []
@@ -80,7 +82,7 @@ class Lines:
             elif isinstance(change, InsertText) and change.kind == "requirement":
                 line = self._line(change.item)
                 indent = re.compile(r"[ \t]*").match(self.region.text, line.start)
-                lead = indent[0] if indent else ""
+                lead = self.lead + (indent[0] if indent else "")
                 out.append(Edit(line.end, line.end, self.newline + lead + change.text))
             else:
                 raise CannotRender("this cannot be changed in a requirements file")

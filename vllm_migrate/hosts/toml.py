@@ -38,6 +38,7 @@ _INDEX = re.compile(
     r"|source\.\d+\.url|tool\.uv\.(?:pip\.)?torch-backend|tool\.uv\.(?:pip\.)?find-links"
 )
 _SOURCE = re.compile(r"tool\.uv\.sources\.(?P<name>[^.]+)(?:\.\d+)?\.(?P<key>url|rev|tag|branch)")
+_STANDARD = ("project", "build-system", "dependency-groups")
 _PROSE = ("description", "help", "name", "comment", "summary", "title", "readme", "text")
 
 
@@ -139,7 +140,7 @@ class _Reader:
                 self._source(match["name"], match["key"], entry)
             elif (match := self._table(dotted)) and node.kind == "string":
                 self._table_entry(match["name"], match["key"], entry)
-            elif self.file != "Cargo.toml" and entry.path[0] not in ("project", "build-system", "dependency-groups"):
+            elif self.file != "Cargo.toml" and entry.path[0] not in _STANDARD:
                 self._command(entry)
 
     # pins
