@@ -1,0 +1,256 @@
+"""What a rule asks of the catalog: which releases there are, and what each of them accepts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vllm_migrate.catalog.history import SECTIONS, Attrs, Entries, Facts, at, insert, lifetime
+from vllm_migrate.catalog.options import NO_MATCH, OptionIndex, OptionMatch, spellings
+from vllm_migrate.versions_key import key
+
+FORMAT = 1
+
+
+class CatalogError(Exception):
+    """A data file of the catalog is missing, damaged or of another format."""
+
+
+class UnknownRelease(CatalogError):
+    """A version the catalog cannot answer for; the text names its neighbours."""
+
+
+class Release:
+    """One vLLM version and the surface it accepts.
+
+    version: as the catalog spells it. requested: as it was asked for. facts: its object of releases.json.
+    """
+
+    def __init__(self, catalog: Catalog, version: str, requested: str) -> None:
+        self._catalog = catalog
+        self.version = version
+        self.requested = requested
+        self._sections: dict[str, Facts] = {}
+        self._index: OptionIndex | None = None
+
+    def __repr__(self) -> str:
+        return f"Release({self.version!r})"
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        return self._catalog.release_facts(self.version)
+
+    def section(self, name: str) -> Facts:
+        """Return name -> attrs of a section (see `SECTIONS`). Raises CatalogError for another name."""
+        if name not in self._sections:
+            self._sections[name] = self._catalog.facts_at(name, self.version)
+        return self._sections[name]
+
+    def has(self, section: str, name: str) -> bool:
+        return name in self.section(section)
+
+    def option(self, spelling: str) -> OptionMatch:
+        """Return what this release's own parser would make of a spelling (its part before `=`)."""
+        if self._index is None:
+            self._index = OptionIndex(self.section("options"), dotted=bool(self.facts.get("dotted", True)))
+        return self._index.find(spelling)
+
+    def keyword(self, name: str, callee: str) -> Attrs | None:
+        """Return the facts of a keyword of `LLM`, `EngineArgs` or `AsyncEngineArgs`, None if refused."""
+        if callee == "LLM":
+            own = self.section("llm")
+            if name in own and name != "**":
+                return own[name]
+            if "**" not in own:
+                return None
+        attrs = self.section("engine_args").get(name)
+        if attrs is None or (attrs.get("async_only") and callee != "AsyncEngineArgs"):
+            return None
+        return attrs
+
+    def config_fields(self, class_name: str) -> Facts:
+        """Return field -> attrs of a config class, empty where the release has no such class."""
+        prefix = class_name + "."
+        return {
+            name[len(prefix) :]: attrs
+            for name, attrs in self.section("configs").items()
+            if name.startswith(prefix)
+        }
+
+
+class Catalog:
+    """The history of all releases; sections are read from disk when first asked for."""
+
+    def __init__(self, folder: Path, extra: Sequence[Path] = ()) -> None:
+        """folder: holds releases.json and one file a section. extra: single-release files."""
+        self._folder = folder
+        releases = _read(folder / "releases.json").get("releases")
+        if not isinstance(releases, list):
+            raise CatalogError(f"{folder / 'releases.json'}: no list of releases")
+        self._facts: dict[str, Attrs] = {r["version"]: r for r in releases}
+        self._shipped: tuple[str, ...] = tuple(self._facts)
+        self._extra: list[tuple[str, dict[str, Facts]]] = []
+        for path in extra:
+            self._add(path)
+        self.releases: tuple[str, ...] = tuple(sorted(self._facts, key=key))
+        self._order = {version: i for i, version in enumerate(self.releases)}
+        self._entries: dict[str, Entries] = {}
+        self._cache: dict[str, Release] = {}
+        self._past: Callable[[str], OptionMatch] | None = None
+
+    def _add(self, path: Path) -> None:
+        data = _read(path)
+        version, sections = data.get("version"), data.get("sections")
+        if not isinstance(version, str) or not isinstance(sections, dict):
+            raise CatalogError(f"{path}: not a single-release catalog (it needs `version` and `sections`)")
+        try:
+            key(version)
+        except ValueError as error:
+            raise CatalogError(f"{path}: {error}") from error
+        self._facts[version] = {**data.get("release", {}), "version": version}
+        self._extra.append((version, sections))
+
+    @property
+    def latest(self) -> str:
+        """The newest release."""
+        if not self.releases:
+            raise CatalogError("the catalog holds no release")
+        return self.releases[-1]
+
+    def release(self, version: str) -> Release:
+        """Return the release a version stands for.
+
+        `v0.33.0`, `0.33`, `0.5.3post1`, `0.20.0+cu129` are read as what they mean; a pre-release or a
+        development version is read as the release it leads to or, where that is unknown, the nearest of
+        its series; a version between two known ones as the nearest of its series, else the one before it.
+        Raises UnknownRelease for what is no version or lies outside the catalog.
+        """
+        if version in self._order:
+            return self._get(version, version)
+        try:
+            wanted = key(version)
+        except ValueError:
+            raise UnknownRelease(f"{version!r} is not a vLLM version{self._range()}") from None
+        by_key = {key(v): v for v in self.releases}
+        for candidate in (wanted, (*wanted[:4], 0, wanted[5])):
+            if candidate in by_key:
+                return self._get(by_key[candidate], version)
+        below = [v for v in self.releases if key(v) < wanted]
+        above = [v for v in self.releases if key(v) > wanted]
+        series = [v for v in self.releases if key(v)[:2] == wanted[:2]]
+        unreleased = wanted[4] < 0 and bool(series)
+        if (below and above) or unreleased:
+            near = [v for v in series if key(v) < wanted][-1:] or series[:1] or below[-1:]
+            return self._get(near[0], version)
+        neighbours = " and ".join([*below[-1:], *above[:1]])
+        raise UnknownRelease(f"vLLM {version} is not in the catalog (nearest: {neighbours}){self._range()}")
+
+    def _range(self) -> str:
+        if not self.releases:
+            return ""
+        return f"; it knows {self.releases[0]} to {self.releases[-1]}"
+
+    def _get(self, version: str, requested: str) -> Release:
+        if requested == version:
+            if version not in self._cache:
+                self._cache[version] = Release(self, version, version)
+            return self._cache[version]
+        base = self._get(version, version)
+        alias = Release(self, version, requested)
+        alias._sections = base._sections
+        return alias
+
+    def release_facts(self, version: str) -> Attrs:
+        return self._facts[version]
+
+    def entries(self, section: str) -> Entries:
+        """Return the history of a section: name -> list of [first, end or None, attrs]."""
+        if section not in self._entries:
+            if section not in SECTIONS:
+                raise CatalogError(f"the catalog has no section {section!r}")
+            path = self._folder / f"{section}.json"
+            entries: Entries = _read(path).get("entries", {})
+            releases: Sequence[str] = self._shipped
+            for version, sections in self._extra:
+                entries, releases = insert(entries, releases, version, sections.get(section, {}))
+            self._entries[section] = entries
+        return self._entries[section]
+
+    def facts_at(self, section: str, version: str) -> Facts:
+        return at(self.entries(section), self._order, self._order[version])
+
+    def lifetime(self, section: str, name: str) -> list[tuple[str, str | None]]:
+        """Return the spans `(first release, first release without)` a name existed for; [] if never."""
+        return lifetime(self.entries(section).get(name, []))
+
+    def introduced_in(self, section: str, name: str) -> str | None:
+        """Return the first release that has a name, None if none ever did."""
+        spans = self.lifetime(section, name)
+        return spans[0][0] if spans else None
+
+    def removed_in(self, section: str, name: str) -> str | None:
+        """Return the first release without a name for good; None while the newest has it, or if none had."""
+        spans = self.lifetime(section, name)
+        return spans[-1][1] if spans else None
+
+    def past_option(self, spelling: str) -> OptionMatch | None:
+        """Return what an exact spelling meant in the newest release that took it, None if none ever did."""
+        if self._past is None:
+            self._past = self._build_past()
+        match = self._past(spelling)
+        return match if match.option is not None and match.exact else None
+
+    def _build_past(self) -> Callable[[str], OptionMatch]:
+        # One index per option would be slow; one over each option's newest facts is what callers mean,
+        # widened by spellings that only older facts had.
+        newest: Facts = {}
+        older: list[tuple[int, str, Attrs]] = []
+        for name, intervals in self.entries("options").items():
+            newest[name] = intervals[-1][2]
+            for first, _, attrs in intervals[:-1]:
+                older.append((self._order[first], name, attrs))
+        # Where two options had the same spelling one after the other, the one that lived longer owns it.
+        living = len(self._order)
+        ends = {n: self._order.get(i[-1][1], living) for n, i in self.entries("options").items()}
+        index = OptionIndex({n: newest[n] for n in sorted(newest, key=lambda n: -ends[n])})
+        extra: dict[str, tuple[str, Attrs]] = {}
+        for _, name, attrs in sorted(older, key=lambda o: o[0]):
+            for spelling in spellings(name, attrs):
+                extra[spelling] = (name, attrs)
+
+        def find(spelling: str) -> OptionMatch:
+            match = index.find(spelling)
+            if match.option is not None and match.exact:
+                return match
+            old = extra.get(spelling) or extra.get(spelling.replace("_", "-"))
+            if old is None:
+                return NO_MATCH
+            name, attrs = old
+            return OptionMatch(name, attrs, (name,), True, negated=spelling in attrs.get("negative", ()))
+
+        return find
+
+    @staticmethod
+    def specifier_allows(specifier: str, version: str) -> bool:
+        """Tell whether a PEP 440 specifier (`>=2.6,<3`) allows a version. Raises ValueError for nonsense."""
+        from packaging.specifiers import InvalidSpecifier, SpecifierSet
+        from packaging.version import InvalidVersion
+
+        try:
+            return SpecifierSet(specifier).contains(version, prereleases=True)
+        except (InvalidSpecifier, InvalidVersion) as error:
+            raise ValueError(str(error)) from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise CatalogError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise CatalogError(f"{path}: not JSON: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise CatalogError(f"{path}: not a catalog file of format {FORMAT}")
+    return data
