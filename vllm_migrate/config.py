@@ -75,6 +75,8 @@ class Config:
     images: Mapping[str, ImageFact] = field(default_factory=dict)
     paths: Mapping[str, PathReleases] = field(default_factory=dict)
     markdown: str = "report"
+    color: bool = False
+    """Whether text for people carries terminal colours."""
     file: Path | None = None
     """The configuration file, None where there is none."""
 

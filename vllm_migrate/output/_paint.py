@@ -1,0 +1,40 @@
+"""Colours for people, and text made safe to print."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+_CODES = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36", "bold": "1", "dim": "2"}
+SEVERITY_STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
+
+
+@dataclass(frozen=True)
+class Paint:
+    """Puts text in colour, or leaves it as it is."""
+
+    on: bool
+
+    def __call__(self, style: str, text: str) -> str:
+        if not self.on or not text:
+            return text
+        return f"\x1b[{';'.join(_CODES[word] for word in style.split())}m{text}\x1b[0m"
+
+
+def plain(text: str) -> str:
+    """Return one line of text without what could steer a terminal; tabs become a blank.
+
+    One letter stays one letter, so that columns still count.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else " " if c == "\t" else "\ufffd" for c in text)
+
+
+def width(text: str) -> int:
+    """Return how many cells of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )

@@ -1,0 +1,100 @@
+"""Unified diffs of bytes, as git writes and takes them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+_CONTEXT = 3
+
+
+def lines_of(raw: bytes) -> list[bytes]:
+    """Split at `\\n` alone, as git does, keeping the line ends."""
+    parts = raw.split(b"\n")
+    lines = [part + b"\n" for part in parts[:-1]]
+    return [*lines, parts[-1]] if parts[-1] else lines
+
+
+Hunk = tuple[str, list[tuple[str, bytes]]]
+
+
+def hunks(before: bytes, after: bytes, context: int = _CONTEXT) -> Iterator[Hunk]:
+    """Yield each hunk of a diff: its `@@` line, and its lines as (sign, line with its line end)."""
+    old, new = lines_of(before), lines_of(after)
+    # What is equal at both ends is set aside first: the matcher's time grows with the square of the rest.
+    head = 0
+    while head < len(old) and head < len(new) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    start = max(head - context, 0)
+    keep = max(tail - context, 0)
+    a, b = old[start : len(old) - keep], new[start : len(new) - keep]
+    matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
+    for group in matcher.get_grouped_opcodes(context):
+        first, last = group[0], group[-1]
+        old_range, new_range = (_range(start + first[i], start + last[i + 1]) for i in (1, 3))
+        header = f"@@ -{old_range} +{new_range} @@"
+        body: list[tuple[str, bytes]] = []
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                body += [(" ", line) for line in a[i1:i2]]
+            else:
+                body += [("-", line) for line in a[i1:i2]]
+                body += [("+", line) for line in b[j1:j2]]
+        yield header, body
+
+
+def _range(start: int, stop: int) -> str:
+    """Write a range of lines (from 0, half open) as a hunk header does."""
+    length = stop - start
+    if length == 0:
+        return f"{start},0"
+    return str(start + 1) if length == 1 else f"{start + 1},{length}"
+
+
+def file_diff(name: str, before: bytes, after: bytes) -> bytes:
+    """Return the diff of one file under a name with forward slashes; empty where nothing changed."""
+    if before == after:
+        return b""
+    old, new = _quoted("a/" + name), _quoted("b/" + name)
+    # A tab ends a name with blanks in it, else a reader takes what follows a blank for a date.
+    end = b"\t" if b" " in old else b""
+    out = [b"diff --git %s %s\n" % (old, new), b"--- %s%s\n" % (old, end), b"+++ %s%s\n" % (new, end)]
+    for header, body in hunks(before, after):
+        out.append(header.encode() + b"\n")
+        for sign, line in body:
+            out.append(sign.encode() + line)
+            if not line.endswith(b"\n"):
+                out.append(b"\n\\ No newline at end of file\n")
+    return b"".join(out)
+
+
+_ESCAPES = dict(zip(b'\a\b\t\n\v\f\r"\\', b'abtnvfr"\\', strict=True))
+
+
+def _quoted(name: str) -> bytes:
+    """Write a file name as git does: in quotes where it holds a quote, a backslash or a control."""
+    raw = name.encode("utf-8", "surrogateescape")
+    out = bytearray()
+    special = False
+    text = _is_text(raw)
+    for byte in raw:
+        if byte in _ESCAPES:
+            out += bytes((0x5C, _ESCAPES[byte]))
+            special = True
+        elif byte < 0x20 or byte == 0x7F or (byte >= 0x80 and not text):
+            out += b"\\%03o" % byte
+            special = True
+        else:
+            out.append(byte)
+    return b'"' + bytes(out) + b'"' if special else raw
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
