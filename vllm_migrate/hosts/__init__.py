@@ -27,6 +27,8 @@ HOSTS = (
     "terraform",
     "ini",
     "envfile",
+    "makefile",
+    "lockfile",
     "markdown",
     "python",
     "shell",

@@ -6,12 +6,20 @@ A stage is the scope: its base image, its pins and its launches share the owner 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 from vllm_migrate.hosts import Context, host_for, read_python, read_shell
 from vllm_migrate.hosts.dockerfile_launch import NewEnv, sites_of_stage
 from vllm_migrate.hosts.dockerfile_lines import Instruction, read_instructions
+from vllm_migrate.hosts.dockerfile_stage import (
+    COMPILERS,
+    INDEXES,
+    KEYWORDS,
+    NOT_OURS,
+    Stage,
+    may_use_environment,
+    plain_heredoc,
+)
 from vllm_migrate.hosts.dockerfile_values import (
     Written,
     choose,
@@ -24,6 +32,7 @@ from vllm_migrate.hosts.dockerfile_values import (
 )
 from vllm_migrate.hosts.listed import ListContainer, SpotContainer, mapped, whole_lines
 from vllm_migrate.hosts.listing import Listing
+from vllm_migrate.hosts.moved import move_pin, write_bare
 from vllm_migrate.launch import is_server_image
 from vllm_migrate.model import (
     CannotRender,
@@ -32,7 +41,6 @@ from vllm_migrate.model import (
     Pin,
     Problem,
     Reading,
-    Site,
     Variable,
     fill,
 )
@@ -40,29 +48,10 @@ from vllm_migrate.text import Edit, Piece, Region, Span
 
 NAME = "dockerfile"
 
-_WORDS = """
-ADD ARG CMD COPY CROSS_BUILD ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL MAINTAINER ONBUILD RUN SHELL
-STOPSIGNAL USER VOLUME WORKDIR
-"""
-KEYWORDS = frozenset(_WORDS.split())
-_COMPILERS = frozenset({"CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN"})
-_INDEX_NAMES = """
-PIP_INDEX_URL PIP_EXTRA_INDEX_URL UV_INDEX UV_INDEX_URL UV_EXTRA_INDEX_URL UV_DEFAULT_INDEX UV_TORCH_BACKEND
-"""
-_INDEXES = frozenset(_INDEX_NAMES.split())
-_HOLE = re.compile("[\ue000-\uf8ff]")
-_TOOLS = """
-apt-get apt apk dnf yum microdnf zypper pip pip3 uv mkdir echo printf chmod chown useradd groupadd adduser
-addgroup usermod ln rm cp mv cd set export tar unzip curl wget git sed true test [ touch install
-update-alternatives locale-gen ldconfig cat tee sudo
-"""
-_QUIET = frozenset(_TOOLS.split())
-_NOT_OURS = (".dockerignore", ".md", ".sh", ".py", ".yaml", ".yml", ".j2", ".json", ".txt", ".lock")
-
 
 def claims(path: str, head: str) -> bool:
     name = path.rsplit("/", 1)[-1].lower()
-    if name.endswith(_NOT_OURS):
+    if name.endswith(NOT_OURS):
         return False
     return (
         name in ("dockerfile", "containerfile")
@@ -70,40 +59,6 @@ def claims(path: str, head: str) -> bool:
         or name.endswith((".dockerfile", ".containerfile", "-dockerfile", "_dockerfile"))
         or head.startswith("# syntax=docker/dockerfile")
     )
-
-
-@dataclass
-class Stage:
-    """One build stage; `None` as instruction is what stands before the first FROM."""
-
-    index: int
-    owner: str
-    begin: Instruction | None = None
-    name: str = ""
-    parent: Stage | None = None
-    image: str = ""
-    scope: dict[str, Written] = field(default_factory=dict)
-    env: dict[str, Written] = field(default_factory=dict)
-    variables: list[tuple[int, Variable]] = field(default_factory=list)
-    env_home: ListContainer | None = None
-    pins: list[Pin] = field(default_factory=list)
-    runs: list[Instruction] = field(default_factory=list)
-    command: Instruction | None = None
-    entry: Instruction | None = None
-    sites: list[Site] = field(default_factory=list)
-
-    def launches(self) -> list[Site]:
-        """Return what an image of this stage starts, inherited launches included."""
-        if self.command is None and self.entry is None and self.parent is not None:
-            return [*self.parent.launches(), *self.sites]
-        return self.sites
-
-    def line(self) -> Iterator[Stage]:
-        """Yield the stage and those it is built from."""
-        stage: Stage | None = self
-        while stage is not None:
-            yield stage
-            stage = stage.parent
 
 
 def read(region: Region, context: Context) -> Reading:
@@ -190,7 +145,7 @@ class _Reader:
                 raise CannotRender("only a build step can be added after a base image")
             return mapped(self.region, [self._step(step, change.text)])
 
-        home = SpotContainer(NAME, self.region, _bare, insert)
+        home = SpotContainer(NAME, self.region, write_bare, insert)
         parts = expand(word, span, scope)
         found = choose(parts, "base")
         if found is None or any(p.hole for p in parts):
@@ -355,14 +310,14 @@ class _Reader:
 
     def _value_pin(self, name: str, written: Written) -> None:
         """A compiler or a package index that is given as an environment variable or a build argument."""
-        kind = "compiler" if name in _COMPILERS else "index" if name in _INDEXES else ""
+        kind = "compiler" if name in COMPILERS else "index" if name in INDEXES else ""
         if not kind or not written.exact or not written.text:
             return
         stage = self.stages[-1] if self.stages else None
         scope = stage.scope if stage else self.globals
         others = {k: v for k, v in scope.items() if v is not written}
         parts = expand(written.text, written.span, others, written)
-        home = SpotContainer(NAME, self.region, _bare)
+        home = SpotContainer(NAME, self.region, write_bare)
         owner = stage.owner if stage else ""
         found = choose(parts, kind)
         if len(parts) == 1 or found is None or any(p.hole for p in parts):
@@ -400,7 +355,7 @@ class _Reader:
         context = self.context.inside(stage.owner, stage.image)
         line = self.text[instruction.args : instruction.line_end]
         command = re.sub(r"\d*<<-?([\"']?)\w+\1", "", line).split()
-        if instruction.heredocs and len(instruction.heredocs) == 1 and _plain_heredoc(command):
+        if instruction.heredocs and len(instruction.heredocs) == 1 and plain_heredoc(command):
             body = self._heredoc_body(instruction)
             head = body.text.split("\n", 1)[0]
             program = command[-1] if command else ""
@@ -451,35 +406,10 @@ class _Reader:
 
     def _remapped(self, pin: Pin, stage: Stage) -> Pin:
         """Move a pin whose version is written as `$NAME` to where the value of NAME is written."""
-        if not pin.holes or pin.kind == "build-arg":
-            return pin
-        parts = expand(pin.prefix + fill(pin.text, pin.holes) + pin.suffix, None, stage.scope)
-        found = choose(parts, pin.kind)
-        if found is None or any(p.hole for p in parts[: found + 1]):
-            return pin
-        part = parts[found]
-        assert part.span is not None
-        after = "".join(p.text for p in parts[found + 1 :])
-
-        def insert(change: InsertText) -> list[Edit]:
-            return pin.container.edits([InsertText(pin, change.kind, change.text)])
-
-        moved = Pin(
-            self.region,
-            part.span,
-            SpotContainer(NAME, self.region, _bare, insert),
-            kind=pin.kind,
-            text=part.text,
-            name=pin.name or (part.source.name if part.source else ""),
-            owner=pin.owner or stage.owner,
-            prefix="".join(p.text for p in parts[:found]),
-            suffix=after,
-            locked=pin.locked,
-            guarded=pin.guarded,
-        )
-        if sum(p.span == part.span for p in parts) > 1:
-            moved.locked = moved.locked or "used more than once in one reference"
-        self.uses.append((moved, part.span))
+        moved = move_pin(pin, stage.scope, self.region, NAME)
+        if moved is not pin:
+            moved.owner = moved.owner or stage.owner
+            self.uses.append((moved, moved.span))
         return moved
 
     def _adopt(self, stage: Stage, reading: Reading) -> None:
@@ -500,7 +430,7 @@ class _Reader:
             seen = list({id(site): site for s in heirs for site in s.launches()}.values())
             for place, variable in stage.variables:
                 runs = [r for s in heirs for r in s.runs if s is not stage or r.start > place]
-                variable.only = len(seen) == 1 and not any(self._may_use(r) for r in runs)
+                variable.only = len(seen) == 1 and not any(may_use_environment(self.region, r) for r in runs)
                 for site in seen:
                     site.variables.append(variable)
                 if not seen:
@@ -514,16 +444,6 @@ class _Reader:
                         NAME, self.region, stage.entry or stage.command, self.newline
                     )
 
-    def _may_use(self, run: Instruction) -> bool:
-        if run.heredocs:
-            return True
-        text = _HOLE.sub("", run.logical(self.region).text)
-        for command in re.split(r"&&|\|\|?|;|\n", re.sub(r"--mount=\S+", "", text)):
-            words = [w for w in command.split() if w not in ("sudo", "(", "{") and not re.match(r"\w+=", w)]
-            if words and words[0].rsplit("/", 1)[-1] not in _QUIET:
-                return True
-        return False
-
     def _lock_shared(self) -> None:
         """Lock a default that names the version of two different things."""
         for pin, span in self.uses:
@@ -534,17 +454,3 @@ class _Reader:
                     mine, theirs = pin.whole.partition(":")[0], other.whole.partition(":")[0]
                     if mine != theirs and is_server_image(pin.whole) != is_server_image(other.whole):
                         pin.locked = f"also used by {theirs}"
-
-
-def _plain_heredoc(command: list[str]) -> bool:
-    words = [w for w in command if not w.startswith("--")]
-    if not words:
-        return True
-    return (
-        len(words) == 1 and re.fullmatch(r"(?:/\S*/)?(?:(?:ba|da|z)?sh|python[\d.]*)", words[0]) is not None
-    )
-
-
-def _bare(text: str, holes: Sequence[str], old: str) -> str | None:
-    """Write text that stands without quotes of its own."""
-    return None if re.search(r"[\s\"'\\]", text) else fill(text, holes)

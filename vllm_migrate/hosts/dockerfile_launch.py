@@ -22,7 +22,7 @@ from vllm_migrate.model import CannotRender, Change, InsertVariable, Pin, Readin
 from vllm_migrate.text import Edit, Region, Span
 
 if TYPE_CHECKING:
-    from vllm_migrate.hosts.dockerfile import Stage
+    from vllm_migrate.hosts.dockerfile_stage import Stage
 
 HOST = "dockerfile"
 
