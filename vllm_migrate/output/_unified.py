@@ -34,8 +34,8 @@ def hunks(before: bytes, after: bytes, context: int = _CONTEXT) -> Iterator[Hunk
     matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
     for group in matcher.get_grouped_opcodes(context):
         first, last = group[0], group[-1]
-        old_range, new_range = (_range(start + first[i], start + last[i + 1]) for i in (1, 3))
-        header = f"@@ -{old_range} +{new_range} @@"
+        was, now = _range(start + first[1], start + last[2]), _range(start + first[3], start + last[4])
+        header = f"@@ -{was} +{now} @@"
         body: list[tuple[str, bytes]] = []
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":

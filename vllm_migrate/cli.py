@@ -1,0 +1,310 @@
+"""The command line. Only this module knows click; what is printed comes from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from vllm_migrate import __version__
+
+if TYPE_CHECKING:
+    from vllm_migrate.config import Config
+    from vllm_migrate.runs import Job
+
+FAILED = 2
+_FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit")
+
+_PATH = click.Path(path_type=Path)
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _listed(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """Take an option several times, or once with commas."""
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def _options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+_SCOPE = _options(
+    click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path, allow_dash=True)),
+    click.option(
+        "--from", "from_", metavar="VERSION", help="The release the launches are on, where no pin says so."
+    ),
+    click.option("--to", multiple=True, callback=_listed, metavar="VERSION", help="The release to reach."),
+    click.option(
+        "--select", multiple=True, callback=_listed, metavar="CODE", help="Only these codes, prefixes or ids."
+    ),
+    click.option(
+        "--ignore", multiple=True, callback=_listed, metavar="CODE", help="Not these codes, prefixes or ids."
+    ),
+    click.option("--config", "config_path", type=_PATH, help="Read this configuration file."),
+    click.option("--stdin-filename", type=_PATH, help="What the text given for `-` is called."),
+    click.option("--baseline", type=_PATH, help="Do not report the findings this file knows."),
+    click.option(
+        "--unsafe-fixes/--no-unsafe-fixes", default=None, help="Take fixes a person must agree to as well."
+    ),
+    click.option(
+        "--keep-pins/--no-keep-pins",
+        default=None,
+        help="Leave image tags, requirements and other pins alone.",
+    ),
+    click.option(
+        "-j", "--jobs", type=click.IntRange(0), metavar="N", help="Processes to use; 0 as many as pay off."
+    ),
+)
+_RESULT = _options(
+    click.option(
+        "--output-format", type=click.Choice(_FORMATS), default="text", help="How findings are printed."
+    ),
+    click.option("--statistics", is_flag=True, help="Print how often each code was found."),
+)
+_STATUS = _options(
+    click.option("--exit-zero", is_flag=True, help="Exit with 0 although something was found."),
+    click.option(
+        "--fail-on",
+        type=click.Choice(("info", "warning", "error")),
+        help="Least severity to exit with 1 for.",
+    ),
+    click.option(
+        "--color", type=click.Choice(("auto", "always", "never")), default="auto", help="Colour the text."
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Print the result only."),
+    click.option("-v", "--verbose", is_flag=True, help="Say what was looked at."),
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="vllm-migrate %(version)s")
+def cli() -> None:
+    """Find what a vLLM release no longer takes, and rewrite it as small diffs."""
+
+
+@cli.command()
+@_SCOPE
+@_RESULT
+@click.option("--fix", "fixing", is_flag=True, help="Apply fixes: the same as the command `fix`.")
+@click.option(
+    "--diff", "printing", is_flag=True, help="Print the patch instead: the same as the command `diff`."
+)
+@click.option("--write-baseline", is_flag=True, help="Write every finding to the file of --baseline.")
+@_STATUS
+def check(fixing: bool, printing: bool, write_baseline: bool, **given: Any) -> int:
+    """Report what is wrong; write nothing."""
+    from vllm_migrate.runs import run_check, run_diff, run_fix
+
+    if (fixing or printing) and write_baseline:
+        raise click.UsageError("--write-baseline goes with neither --fix nor --diff")
+    if printing:
+        return run_diff(_job(given, one_target=True))
+    if fixing:
+        return run_fix(_job(given, one_target=True))
+    return run_check(_job(given, write_baseline=write_baseline))
+
+
+@cli.command()
+@_SCOPE
+@_RESULT
+@click.option("--diff", "printing", is_flag=True, help="Print the patch instead of writing.")
+@_STATUS
+def fix(printing: bool, **given: Any) -> int:
+    """Apply safe fixes (all with --unsafe-fixes); report what remains."""
+    from vllm_migrate.runs import run_diff, run_fix
+
+    job = _job(given, one_target=True)
+    return run_diff(job) if printing else run_fix(job)
+
+
+@cli.command()
+@_SCOPE
+@_STATUS
+def diff(**given: Any) -> int:
+    """Print the patch `fix` would make, for `git apply`."""
+    from vllm_migrate.runs import run_diff
+
+    return run_diff(_job(given, one_target=True))
+
+
+@cli.command()
+@click.argument("what", metavar="CODE|OPTION")
+@click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
+def explain(what: str, config_path: Path | None) -> int:
+    """Say why, since when, what instead, and on what evidence.
+
+    Takes a rule code, an option, a variable, an architecture, or the id of a migration.
+    """
+    from vllm_migrate.discover import find_root
+    from vllm_migrate.explain import explanation
+
+    _out(explanation(what, _config(find_root(()), config_path)))
+    return 0
+
+
+@cli.command("rules")
+@click.option(
+    "--output-format", type=click.Choice(("text", "json")), default="text", help="How they are printed."
+)
+def rules_(output_format: str) -> int:
+    """List every rule code."""
+    from vllm_migrate.explain import rule_list
+
+    _out(rule_list(output_format))
+    return 0
+
+
+@cli.command()
+@click.argument("first", metavar="[A]", required=False)
+@click.argument("second", metavar="[B]", required=False)
+@click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
+def releases(first: str | None, second: str | None, config_path: Path | None) -> int:
+    """List the releases the catalog knows; with two, everything that changed from A to B."""
+    from vllm_migrate.changes import between, known, one
+    from vllm_migrate.discover import find_root
+
+    config = _config(find_root(()), config_path)
+    if first is None:
+        _out(known(config))
+    else:
+        _out(one(config, first) if second is None else between(config, first, second))
+    return 0
+
+
+def _job(given: dict[str, Any], *, one_target: bool = False, write_baseline: bool = False) -> Job:
+    """Turn what the command line gave into a job; raises the errors of bad usage and bad configuration."""
+    from vllm_migrate.config import with_options
+    from vllm_migrate.discover import find_root
+    from vllm_migrate.runs import Job
+
+    paths: list[Path] = list(given["paths"]) or [Path(".")]
+    stdin = Path("-") in paths
+    if stdin and len(paths) > 1:
+        raise click.UsageError("`-` stands alone")
+    if given["stdin_filename"] is not None and not stdin:
+        raise click.UsageError("--stdin-filename goes with the path `-`")
+    if one_target and len(given["to"]) > 1:
+        raise click.UsageError("one --to here; only `check` takes several")
+    named = [given["stdin_filename"] or Path("stdin")] if stdin else paths
+    root = find_root(named)
+    config = with_options(
+        _config(root, given["config_path"]),
+        from_=given["from_"],
+        to=given["to"],
+        select=given["select"],
+        ignore=given["ignore"],
+        fail_on=given["fail_on"],
+        unsafe_fixes=given["unsafe_fixes"],
+        keep_pins=given["keep_pins"],
+        jobs=given["jobs"],
+        baseline=given["baseline"] and Path(os.path.abspath(given["baseline"])),
+        color=_colored(given["color"]),
+    )
+    if write_baseline and config.baseline is None:
+        raise click.UsageError("--write-baseline needs --baseline FILE")
+    if one_target and len(config.to) > 1:
+        raise click.UsageError("the configuration names several releases; say which with --to")
+    return Job(
+        paths=named,
+        root=root,
+        stdin=sys.stdin.buffer.read() if stdin else None,
+        config=config,
+        output_format=given.get("output_format", "text"),
+        statistics=given.get("statistics", False),
+        exit_zero=given["exit_zero"],
+        quiet=given["quiet"],
+        verbose=given["verbose"],
+        write_baseline=write_baseline,
+        out=_out,
+        note=_note,
+    )
+
+
+def _config(root: Path, given: Path | None) -> Config:
+    """Return the settings of the named configuration file, or of the one at the root."""
+    from vllm_migrate import config_file
+    from vllm_migrate.config import Config
+
+    path = given if given is not None else config_file.find(root)
+    return Config() if path is None else config_file.load(path)
+
+
+def _colored(when: str) -> bool:
+    if when != "auto":
+        return when == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _out(text: str) -> None:
+    """Write the result as the bytes it is: line ends are part of a patch."""
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    stream.write(text.encode("utf-8", "surrogateescape"))
+    stream.flush()
+
+
+def _note(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line.encode("utf-8", "replace").decode("utf-8"), err=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status; no error ends in a traceback."""
+    try:
+        status = cli.main(
+            args=None if arguments is None else list(arguments),
+            prog_name="vllm-migrate",
+            standalone_mode=False,
+        )
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return FAILED
+    except (click.Abort, KeyboardInterrupt):
+        _note(["interrupted"])
+        return 130
+    except BrokenPipeError:
+        # Whoever reads the result has seen enough; keep the interpreter from complaining at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        _note([_told(error)])
+        return FAILED
+    return status if isinstance(status, int) else 0
+
+
+def _told(error: Exception) -> str:
+    """Return an error in words: its own where it is one of this package's, else a request to report it."""
+    if type(error).__module__.startswith("vllm_migrate."):
+        return f"error: {error}"
+    if os.environ.get("VLLM_MIGRATE_TRACEBACK"):
+        import traceback
+
+        return "".join(traceback.format_exception(error)).rstrip()
+    if isinstance(error, OSError) and error.strerror:
+        return f"error: {error.filename}: {error.strerror}" if error.filename else f"error: {error.strerror}"
+    return (
+        f"error: something went wrong inside vllm-migrate: {type(error).__name__}: {error}\n"
+        "Please report it; VLLM_MIGRATE_TRACEBACK=1 shows where."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

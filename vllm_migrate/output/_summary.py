@@ -1,0 +1,97 @@
+"""What goes to standard error after a run, and the table of `--statistics`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from vllm_migrate.config import Config
+from vllm_migrate.findings import Finding, Report
+from vllm_migrate.output._located import applies, clickable, counts
+
+
+def number(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun.
+
+    >>> number(1, "error"), number(2, "fix", "fixes")
+    ('1 error', '2 fixes')
+    """
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def checked(report: Report, settings: Config) -> list[str]:
+    """Return the closing lines of `check`."""
+    found = counts(report)
+    where = f"{number(found['files'], 'file')} read, {number(found['sites'], 'launch', 'launches')}"
+    if not report.findings():
+        return [f"Nothing found ({where})." + _hidden(report)]
+    kinds = ", ".join(number(found[s + "s"], s) for s in ("error", "warning", "info") if found[s + "s"])
+    lines = [f"Found {kinds} ({where})." + _hidden(report)]
+    ready = sum(applies(f, settings) for f in report.findings())
+    if ready:
+        lines.append(f"{number(ready, 'finding')} can be fixed: `fix` writes, `diff` prints the patch.")
+    if found["fixable"] > ready:
+        lines.append(f"{found['fixable'] - ready} more with --unsafe-fixes, which a person should look at.")
+    return lines
+
+
+def left_out(report: Report) -> list[str]:
+    """Return what a patch does not hold: unsafe fixes, withheld ones, findings without a fix."""
+    lines = []
+    if report.left_out:
+        lines.append(
+            f"{number(report.left_out, 'fix', 'fixes')} left out: unsafe, --unsafe-fixes takes them."
+        )
+    withheld = report.withheld or sum(bool(f.withheld) for f in report.findings())
+    if withheld:
+        lines.append(f"{number(withheld, 'fix', 'fixes')} withheld; `check` says why.")
+    by_hand = sum(f.fix is None and not f.withheld for f in report.findings() if f.severity != "info")
+    if by_hand:
+        lines.append(f"{number(by_hand, 'finding')} to be mended by hand; `check` says how.")
+    return lines
+
+
+def fixed(report: Report) -> list[str]:
+    """Return what `fix` wrote, file by file."""
+    lines = []
+    for file in sorted(report.files, key=lambda f: f.path):
+        if file.fixed is None:
+            continue
+        what = Counter(fix.description for fix in file.applied)
+        lines.append(f"{clickable(file.path, report)}: {number(sum(what.values()), 'fix', 'fixes')}")
+        lines += [f"  {text}" + (f" ({times} times)" if times > 1 else "") for text, times in what.items()]
+    return lines
+
+
+def remaining(report: Report) -> list[Finding]:
+    """Return the findings a run with fixes chosen leaves behind."""
+    applied = {id(fix) for file in report.files for fix in file.applied}
+    return [f for f in report.findings() if f.fix is None or id(f.fix) not in applied]
+
+
+def _hidden(report: Report) -> str:
+    return f" {number(report.suppressed, 'finding')} suppressed." if report.suppressed else ""
+
+
+def statistics(report: Report) -> list[dict[str, str | int]]:
+    """Return how often each code was found, the most frequent first."""
+    from vllm_migrate.rules.registry import rules
+
+    found = Counter(f.code for f in report.findings())
+    fixable = Counter(f.code for f in report.findings() if f.fix is not None)
+    known = rules()
+    rows: list[dict[str, str | int]] = []
+    for code, count in sorted(found.items(), key=lambda item: (-item[1], item[0])):
+        slug = known[code].slug if code in known else ""
+        rows.append({"code": code, "slug": slug, "count": count, "fixable": fixable[code]})
+    return rows
+
+
+def statistics_table(report: Report) -> str:
+    """Return the counts as a table; `[*]` marks codes with a fix for every finding, `[-]` for some."""
+    rows = statistics(report)
+    wide = max((len(str(row["count"])) for row in rows), default=1)
+    lines = []
+    for row in rows:
+        mark = "*" if row["fixable"] == row["count"] else "-" if row["fixable"] else " "
+        lines.append(f"{row['count']:>{wide}}  {row['code']}  [{mark}] {row['slug']}".rstrip() + "\n")
+    return "".join(lines)

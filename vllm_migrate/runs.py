@@ -1,0 +1,206 @@
+"""What the commands `check`, `fix` and `diff` do, once the command line has been read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from vllm_migrate.config import Config, ConfigError
+from vllm_migrate.findings import Finding, Report
+
+CLEAN, FOUND, FAILED = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run. paths: what to look at; stdin: the text that stands for the only path, if it was `-`.
+
+    out: writes the result; note: writes lines for people to standard error.
+    """
+
+    paths: Sequence[Path]
+    root: Path
+    stdin: bytes | None
+    config: Config
+    output_format: str
+    statistics: bool
+    exit_zero: bool
+    quiet: bool
+    verbose: bool
+    write_baseline: bool
+    out: Callable[[str], None]
+    note: Callable[[Iterable[str]], None]
+
+    def say(self, lines: Iterable[str]) -> None:
+        if not self.quiet:
+            self.note(lines)
+
+
+def run_check(job: Job) -> int:
+    """Report; returns the exit status."""
+    from vllm_migrate.output._summary import checked
+
+    if job.write_baseline:
+        return _write_baseline(job)
+    report = _report(job, job.config)
+    _print(job, report)
+    if job.output_format in ("text", "concise"):
+        job.say(checked(report, job.config))
+    return _status(job, report.findings())
+
+
+def run_diff(job: Job) -> int:
+    """Print the patch; returns the exit status of what was found."""
+    from vllm_migrate.output import diff
+    from vllm_migrate.output._summary import left_out
+
+    report = _report(job, replace(job.config, fix=True))
+    job.out(diff.render(report, job.config))
+    job.say(left_out(report))
+    return _status(job, report.findings())
+
+
+def run_fix(job: Job) -> int:
+    """Write the chosen fixes and report what remains; returns the exit status."""
+    from vllm_migrate import write
+    from vllm_migrate.output._summary import fixed, left_out
+
+    report = _report(job, replace(job.config, fix=True))
+    if job.stdin is not None:
+        return _fix_text(job, report)
+    failed = False
+    for file in sorted(report.files, key=lambda f: f.path):
+        if file.source is None or file.fixed is None:
+            continue
+        try:
+            write.replace(job.root / file.path, file.source.raw, file.fixed.raw, root=job.root)
+        except write.WriteError as error:
+            job.note([f"error: {error}"])
+            file.fixed, file.applied = None, []
+            failed = True
+    written = any(file.fixed is not None for file in report.files)
+    job.say(fixed(report))
+    # Read again what was written: what remains is what `check` finds now, at the lines it stands at now.
+    rest = _report(job, job.config, again=True) if written else report
+    _print(job, rest)
+    job.say(left_out(replace(rest, left_out=report.left_out, withheld=report.withheld)))
+    return FAILED if failed else _status(job, rest.findings())
+
+
+def _fix_text(job: Job, report: Report) -> int:
+    """Print the text after the fixes; what remains goes to standard error."""
+    from vllm_migrate import output
+
+    assert job.stdin is not None
+    result = next((file.fixed for file in report.files if file.fixed is not None), None)
+    after = result.raw if result is not None else job.stdin
+    job.out(after.decode("utf-8", "surrogateescape"))
+    rest = _report(replace(job, stdin=after), job.config, again=True)
+    job.note(output.render(job.output_format, rest, job.config).splitlines())
+    return _status(job, rest.findings())
+
+
+def _report(job: Job, config: Config, *, again: bool = False) -> Report:
+    """Run the engine over the job's paths. Notices are told once."""
+    from vllm_migrate.engine import run, run_text
+
+    if not again:
+        check_settings(config)
+    if job.stdin is not None:
+        name = relative_name(job.paths[0], job.root)
+        report = run_text(name, job.stdin, job.root, config)
+    else:
+        report = run(job.paths, job.root, config)
+    if not again:
+        job.say(report.notices)
+        if job.verbose:
+            job.note([f"root: {job.root}", f"configuration: {config.file or 'none'}"])
+            job.note([f"{report.walked} files looked at, {len(report.files)} read"])
+    return report
+
+
+def relative_name(path: Path, root: Path) -> str:
+    """Return a path relative to the root with forward slashes; as it is where it lies outside."""
+    from vllm_migrate.discover import absolute
+
+    full = absolute(path)
+    return full.relative_to(root).as_posix() if root in full.parents else path.as_posix()
+
+
+def _print(job: Job, report: Report) -> None:
+    from vllm_migrate import output
+
+    if not job.statistics:
+        job.out(output.render(job.output_format, report, job.config))
+        return
+    from vllm_migrate.output import _summary
+
+    if job.output_format == "json":
+        import json
+
+        from vllm_migrate.output.json import data
+
+        job.out(json.dumps({**data(report), "statistics": _summary.statistics(report)}, indent=1) + "\n")
+    else:
+        job.out(_summary.statistics_table(report))
+
+
+def _status(job: Job, findings: Iterable[Finding]) -> int:
+    if job.exit_zero:
+        return CLEAN
+    return FOUND if any(job.config.fails(f.severity) for f in findings) else CLEAN
+
+
+def _write_baseline(job: Job) -> int:
+    from vllm_migrate import baseline, write
+    from vllm_migrate.output._summary import number
+
+    assert job.config.baseline is not None
+    report = _report(job, replace(job.config, baseline=None))
+    write.create(job.config.baseline, baseline.dump(report).encode())
+    job.say([f"{job.config.baseline}: knows {number(len(report.findings()), 'finding')} now"])
+    return CLEAN
+
+
+def check_settings(config: Config) -> None:
+    """Raise an error for releases the catalog cannot answer for, and for selectors that select nothing."""
+    targets = [*config.to, *(r.to for r in config.paths.values() if r.to)]
+    if targets:
+        from vllm_migrate.catalog import load
+
+        catalog = load(config.catalog)
+        for version in targets:
+            catalog.release(version)
+    for origin in [config.from_, *(r.from_ for r in config.paths.values())]:
+        if origin is not None:
+            _version(origin)
+    in_files = [selector for many in config.per_file_ignores.values() for selector in many]
+    selectors = [*config.select, *config.ignore, *in_files]
+    if selectors:
+        _check_selectors(config, selectors)
+
+
+def _version(text: str) -> None:
+    from vllm_migrate.versions_key import key
+
+    try:
+        key(text)
+    except ValueError as error:
+        raise ConfigError(f"from: {error}") from None
+
+
+def _check_selectors(config: Config, selectors: Iterable[str]) -> None:
+    from vllm_migrate.migrations import load
+    from vllm_migrate.rules.registry import rules
+
+    codes = set(rules())
+    entries = load(config.migrations).by_id
+    codes |= {entry.code for entry in entries.values()}
+    for selector in selectors:
+        head, colon, tail = selector.partition(":")
+        code = head.upper() == "ALL" or any(known.startswith(head.upper()) for known in codes)
+        if not (code and tail in entries if colon else code or selector in entries):
+            raise ConfigError(
+                f"{selector!r} is neither a rule code, the beginning of one, nor a migration id"
+            )
