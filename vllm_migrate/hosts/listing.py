@@ -93,10 +93,15 @@ class Listing:
         replaced = dict(replaced)
         added = {k: list(v) for k, v in inserted.items()}
         out: list[Edit] = []
-        for i in sorted(removed_set):
-            if added.get(i):
-                removed_set.discard(i)
-                replaced[i] = added[i].pop(0)
+        for i in sorted(added):
+            slot = i if i in removed_set else i + 1
+            while added[i] and slot in removed_set:
+                # a new item takes the place of an old one, and with it its line
+                removed_set.discard(slot)
+                replaced[slot] = added[i].pop(0)
+                slot += 1
+            if slot - 1 > i:
+                added[slot - 1] = added.pop(i) + added.get(slot - 1, [])
         for i, raw in replaced.items():
             if i not in removed_set:
                 out.append(Edit(self.items[i].start, self.items[i].end, raw))
@@ -131,6 +136,8 @@ class Listing:
             if whole:
                 return [*gone, Edit(self.line_start(begin), self.next_line(end), "")]
             return [*gone, Edit(begin, end, "")]
+        if tail is not None and self.comment and self.comment in tail[0]:
+            end = tail.end()
         return [Edit(before, end, "")]
 
     def _insert(self, after: int, raws: Sequence[str]) -> list[Edit]:
