@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -177,9 +178,10 @@ def test_removed_options_are_absent_from_the_catalog() -> None:
         if entry["surface"] != "option" or entry.get("values") or entry.get("only") == "keyword":
             continue
         removed = entry["removed_in"]
-        if removed in releases and entry["name"] in spelled:
-            if _alive(options[spelled[entry["name"]]], removed) and spelled[entry["name"]] == entry["name"]:
-                wrong.append(f"{entry['id']}: still accepted by {removed}")
+        if removed not in releases or spelled.get(entry["name"]) != entry["name"]:
+            continue
+        if _alive(options[entry["name"]], removed):
+            wrong.append(f"{entry['id']}: still accepted by {removed}")
     assert wrong == []
 
 
@@ -225,7 +227,7 @@ def _distribution() -> dict[str, Any]:
 @pytest.mark.parametrize("section", ["channels", "rocm", "nightly"])
 def test_distribution_intervals_follow_each_other(section: str) -> None:
     intervals = _distribution()[section]
-    for earlier, later in zip(intervals, intervals[1:]):
+    for earlier, later in itertools.pairwise(intervals):
         assert earlier["until"] == later["from"]
     assert intervals[-1]["until"] is None
     assert all(item["evidence"] for item in intervals)
