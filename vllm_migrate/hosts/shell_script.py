@@ -1,0 +1,528 @@
+"""A parsed shell script: its word lists, what its variables hold, and what an expansion may become."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from vllm_migrate.hosts import Context, shell_lex
+from vllm_migrate.hosts.shell_lex import Hole, Lexeme, Scanner
+from vllm_migrate.hosts.shell_list import Slot, Token, WordList
+from vllm_migrate.hosts.shell_parse import DECLARERS, Assignment, Heredoc, Node, parse
+from vllm_migrate.model import Variable, Word, is_hole
+from vllm_migrate.text import Piece, Region, Span
+
+_LIST_NAME = re.compile(r"ARGS?(?:_|$)|OPT(?:ION)?S?(?:_|$)|FLAGS?(?:_|$)|PARAMS?(?:_|$)|EXTRA|ARGUMENTS", re.IGNORECASE)
+_BRANCHES = frozenset(("then", "else", "item", "body", "subshell", "substitution"))
+_SHUT = frozenset(("subshell", "substitution"))
+LIMIT = 12
+"""How many layers of expansion and guests are followed."""
+
+
+@dataclass
+class QuotedRegion(Region):
+    """A guest inside one word: spans that run through different quotes have no exact place."""
+
+    lexeme: Lexeme | None = None
+    shift: int = 0
+
+    def to_parent(self, start: int, end: int) -> Span | None:
+        assert self.lexeme is not None
+        if end > start:
+            low, high = start + self.shift, end + self.shift
+            inside = [run for run in self.lexeme.runs if run.start < high and run.end > low]
+            if len({(run.quote, run.string) for run in inside}) > 1:
+                return None
+        return super().to_parent(start, end)
+
+
+def guest_region(region: Region, lexeme: Lexeme, low: int = 0, high: int | None = None) -> Region:
+    """Return decoded letters `[low, high)` of a word as a guest text."""
+    stop = len(lexeme.text) if high is None else high
+    pieces: list[Piece] = []
+    for run in lexeme.runs:
+        start, end = max(run.start, low), min(run.end, stop)
+        if start >= end:
+            continue
+        if run.verbatim:
+            at, till = run.at + start - run.start, run.at + end - run.start
+        else:
+            at, till = run.at, run.till
+        pieces.append(Piece(start - low, end - low, at, till, run.verbatim))
+    if not pieces:
+        at = lexeme.finish(low)
+        pieces.append(Piece(0, 0, at, at))
+    spelled = [hole.spelled for hole in lexeme.holes]
+
+    def escape(new: str, at: int) -> str | None:
+        run = lexeme.run_at(at + low) or (lexeme.runs[-1] if lexeme.runs else None)
+        return shell_lex.escape_in(run.quote if run is not None else "bare", new, spelled)
+
+    text = lexeme.text[low:stop]
+    return QuotedRegion(region.source, text, region, pieces, escape, lexeme=lexeme, shift=low)
+
+
+def heredoc_region(region: Region, heredoc: Heredoc) -> tuple[Region, Lexeme]:
+    """Return a here-document's body as a guest text."""
+    body = heredoc.body
+    lexeme = Scanner(region.text).heredoc(body.start, body.end, not heredoc.quoted, heredoc.tabs)
+    return guest_region(region, lexeme), lexeme
+
+
+@dataclass(eq=False)
+class Binding:
+    """One assignment of a shell variable. appends: it adds to what the variable held."""
+
+    name: str
+    assignment: Assignment
+    node: Node
+    home: WordList
+    words: WordList
+    appends: bool = False
+    scalar: str | None = None
+    """The value, for a scalar without run-time parts."""
+    value: Region | None = None
+    """The value of a scalar as a guest text."""
+    index: int = 0
+    """Token of the assignment in its command's list."""
+
+    @property
+    def looks_like_words(self) -> bool:
+        if self.assignment.elements is not None:
+            return True
+        text = self.value.text if self.value is not None else ""
+        return self.appends or text.startswith("-") or any(c.isspace() for c in text.strip()) or is_alone(text)
+
+
+def is_alone(text: str) -> bool:
+    return len(text) == 1 and is_hole(text)
+
+
+@dataclass
+class Flat:
+    """A word as the command gets it, with the list it stands in."""
+
+    word: Word
+    words: WordList
+    index: int
+    script: Script
+
+    @property
+    def lexeme(self) -> Lexeme:
+        lexeme = self.words.tokens[self.index].lexeme
+        assert lexeme is not None
+        return lexeme
+
+
+@dataclass
+class Outer:
+    """Where a guest's run-time letters come from: the enclosing script, the command, the word's holes."""
+
+    script: Script
+    node: Node
+    lexeme: Lexeme
+
+
+@dataclass(eq=False)
+class Script:
+    """One script text. See `Script.of`."""
+
+    region: Region
+    context: Context
+    root: Node
+    errors: list[tuple[str, int]]
+    outer: Outer | None = None
+    depth: int = 0
+    lists: dict[int, WordList] = field(default_factory=dict)
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    functions: dict[str, Node] = field(default_factory=dict)
+    mentions: dict[str, list[tuple[WordList, int]]] = field(default_factory=dict)
+    set_items: dict[str, list[Variable]] = field(default_factory=dict)
+    commands: list[Node] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, region: Region, context: Context, outer: Outer | None = None, depth: int = 0) -> Script:
+        root, errors = parse(region.text)
+        script = cls(region, context, root, errors, outer, depth)
+        script._collect(root)
+        return script
+
+    @property
+    def text(self) -> str:
+        return self.region.text
+
+    def spelling(self, hole: Hole) -> str:
+        """Return how the file writes a run-time part, through outer texts."""
+        if hole.form != "outer":
+            return hole.spelled
+        found = self.outer_hole(hole)
+        if found is not None:
+            script, _, outer = found
+            return script.spelling(outer)
+        span = self.region.nearest_span(hole.start, hole.end)
+        return self.region.source.text[span.start : span.end]
+
+    def outer_hole(self, hole: Hole) -> tuple[Script, Node, Hole] | None:
+        if self.outer is None:
+            return None
+        index = ord(hole.spelled) - 0xE000
+        if index >= len(self.outer.lexeme.holes):
+            return None
+        return self.outer.script, self.outer.node, self.outer.lexeme.holes[index]
+
+    # -- collecting
+
+    def _collect(self, node: Node) -> None:
+        for part in node.walk():
+            if part.kind == "function":
+                self.functions[part.name] = part
+            if part.kind == "command":
+                self.commands.append(part)
+                self._list(part)
+            for lexeme in part.words:
+                self._collect_inner(lexeme, part)
+            for assignment in part.assignments:
+                for lexeme in [assignment.lexeme, *(assignment.elements or ())]:
+                    if lexeme is not None:
+                        self._collect_inner(lexeme, part)
+        self.commands.sort(key=lambda n: n.start)
+
+    def _collect_inner(self, lexeme: Lexeme, parent: Node) -> None:
+        for hole in lexeme.holes:
+            if isinstance(hole.inner, Node):
+                hole.inner.parent = parent
+                self._collect(hole.inner)
+
+    def _list(self, node: Node) -> None:
+        """Make the word list of a command, and the bindings of its assignments."""
+        tokens: list[tuple[Token, Assignment | None]] = []
+        tokens += [(Token(a.start, a.end, a.lexeme and whole_assignment(self.text, a)), a) for a in node.assignments]
+        tokens += [(Token(w.start, w.end, w), None) for w in node.words]
+        tokens += [(Token(r.start, r.end), None) for r in node.redirects]
+        tokens.sort(key=lambda pair: pair[0].start)
+        words = WordList(self.region, "command", [t for t, _ in tokens], node.start)
+        words.script, words.node = self, node
+        words.prefer = self._preferred()
+        words.spellings = self._letters()
+        declares = bool(node.words) and node.words[0].text in DECLARERS
+        words.vanishes = declares or not node.words
+        if declares:
+            words.keeps = next((i for i, (t, a) in enumerate(tokens) if a or not _is_flag(t, node)), len(tokens))
+        self.lists[id(node)] = words
+        for index, (_, assignment) in enumerate(tokens):
+            if assignment is not None and (declares or not node.words):
+                self._bind(words, index, assignment, node)
+
+    def _preferred(self) -> str:
+        """In single-quoted guests double quotes need no escapes."""
+        region: Region | None = self.region
+        while region is not None:
+            if isinstance(region, QuotedRegion) and region.lexeme is not None and region.lexeme.runs:
+                return "double" if region.lexeme.runs[0].quote == "single" else "single"
+            region = region.parent
+        return "single"
+
+    def _letters(self) -> dict[str, str]:
+        if self.outer is None:
+            return {}
+        holes = self.outer.lexeme.holes
+        return {self.outer.script.spelling(h): chr(0xE000 + i) for i, h in reversed(list(enumerate(holes)))}
+
+    def _bind(self, home: WordList, index: int, made: Assignment, node: Node) -> None:
+        binding = Binding(made.name, made, node, home, home, made.appends or made.subscript, index=index)
+        if made.elements is not None:
+            tokens = [Token(e.start, e.end, e) for e in made.elements]
+            binding.words = WordList(self.region, "array", tokens, made.open)
+            binding.words.script = self
+            binding.words.prefer, binding.words.spellings = home.prefer, home.spellings
+            if any(self._refers(e, made.name) for e in made.elements):
+                binding.appends = True
+        else:
+            lexeme = home.tokens[index].lexeme
+            assert lexeme is not None
+            low = lexeme.text.index("=") + 1
+            binding.value = guest_region(self.region, lexeme, low)
+            if not lexeme.holes:
+                binding.scalar = lexeme.text[low:]
+            binding.words = self._string(binding, lexeme, home)
+            if self._refers(lexeme, made.name):
+                binding.appends = True
+        if binding.appends and not made.subscript:
+            binding.words.parent = (home, index)
+        self.bindings.setdefault(made.name, []).append(binding)
+
+    def _string(self, binding: Binding, lexeme: Lexeme, home: WordList) -> WordList:
+        assert binding.value is not None
+        lexemes, _ = shell_lex.split(binding.value.text)
+        made = WordList(binding.value, "string", [Token(w.start, w.end, w) for w in lexemes], 0)
+        made.script = self
+        quotes = {run.quote for run in lexeme.runs if run.start > lexeme.text.index("=")}
+        made.prefer = "double" if quotes == {"single"} else "single"
+        made.spellings = {self.spelling(h): chr(0xE000 + i) for i, h in reversed(list(enumerate(lexeme.holes)))}
+        return made
+
+    @staticmethod
+    def _refers(lexeme: Lexeme, name: str) -> bool:
+        return any(h.name == name and h.form in ("plain", "list", "default") for h in lexeme.holes) and len(lexeme.text) > (
+            len(name) + 2 if lexeme.text.startswith(name + "=") else 0
+        )
+
+    # -- reach
+
+    def before(self, name: str, use: Node) -> list[Binding]:
+        """Return the bindings of a variable that may hold at a command, earlier ones first."""
+        found = [b for b in self.bindings.get(name, ()) if b.node is not use and reaches(b.node, use)]
+        for i in range(len(found) - 1, -1, -1):
+            if not found[i].appends and dominates(found[i].node, use):
+                return found[i:]
+        return found
+
+    def literal(self, name: str, use: Node, seen: frozenset[str] = frozenset()) -> str | None:
+        """Return the one value a scalar has in this file, or None."""
+        binding = self.only_binding(name, use)
+        if binding is None or name in seen:
+            return None
+        if binding.scalar is not None:
+            return binding.scalar
+        lexeme = binding.home.tokens[binding.index].lexeme
+        assert lexeme is not None
+        low = lexeme.text.index("=") + 1
+        return self.resolved(lexeme, use, seen | {name}, low)
+
+    def only_binding(self, name: str, use: Node) -> Binding | None:
+        found = self.before(name, use)
+        if len(found) == 1 and found[0].assignment.elements is None and not found[0].appends:
+            return found[0]
+        return None
+
+    def resolved(self, lexeme: Lexeme, use: Node, seen: frozenset[str] = frozenset(), low: int = 0) -> str:
+        """Return a word's text with the run-time parts filled in that the file gives one literal value."""
+        if not lexeme.holes:
+            return lexeme.text[low:]
+        out = []
+        for c in lexeme.text[low:]:
+            if is_hole(c) and ord(c) - 0xE000 < len(lexeme.holes):
+                value = self.value_of(lexeme.holes[ord(c) - 0xE000], use, seen)
+                out.append("\ue000" if value is None else value)
+            else:
+                out.append(c)
+        return "".join(out)
+
+    def value_of(self, hole: Hole, use: Node, seen: frozenset[str] = frozenset()) -> str | None:
+        if hole.form == "outer":
+            found = self.outer_hole(hole)
+            return found[0].value_of(found[2], found[1], seen) if found is not None else None
+        if hole.form == "plain":
+            value = self.literal(hole.name, use, seen)
+            return value if value is None or not any(is_hole(c) for c in value) else None
+        if hole.form == "default" and hole.default is not None:
+            known = self.literal(hole.name, use, seen) if hole.name not in seen else None
+            if known is not None and not any(is_hole(c) for c in known):
+                return known
+            words, left = shell_lex.split(self.text[hole.default.start : hole.default.end])
+            if len(words) == 1 and not words[0].holes and not left:
+                return words[0].text
+        return None
+
+    # -- words
+
+    def word(self, words: WordList, index: int) -> Word:
+        """Return the item of a token; always the same one."""
+        known = words.words.get(index)
+        if known is not None:
+            return known
+        token = words.tokens[index]
+        lexeme = token.lexeme
+        assert lexeme is not None
+        previous = words.tokens[index - 1].lexeme if index else None
+        made = Word(
+            words.region,
+            Span(token.start, token.end),
+            words,
+            text=lexeme.text,
+            holes=tuple(self._hole_spelling(words, h) for h in lexeme.holes),
+            splits=self._splits(words, lexeme, previous),
+        )
+        words.hold(made, Slot(index, 0, len(lexeme.text)))
+        words.words[index] = made
+        return made
+
+    def _hole_spelling(self, words: WordList, hole: Hole) -> str:
+        if hole.form == "outer" and words.region is not self.region:
+            origin = self.string_hole(words, hole)
+            return self.spelling(origin) if origin is not None else hole.spelled
+        return self.spelling(hole)
+
+    def string_hole(self, words: WordList, hole: Hole) -> Hole | None:
+        """Return the hole of an assigned string that a letter in its words stands for."""
+        region = words.region
+        if hole.form != "outer" or not isinstance(region, QuotedRegion) or region.lexeme is None:
+            return hole
+        index = ord(hole.spelled) - 0xE000
+        return region.lexeme.holes[index] if index < len(region.lexeme.holes) else None
+
+    def _splits(self, words: WordList, lexeme: Lexeme, previous: Lexeme | None) -> bool:
+        hole = lexeme.lone_hole
+        if hole is None:
+            return any(h.form == "list" for h in lexeme.holes)
+        quoted = hole.quoted and words.kind not in ("string", "raw")
+        origin: Hole | None = hole
+        script = self
+        if hole.form == "outer":
+            origin = self.string_hole(words, hole)
+            while origin is not None and origin.form == "outer":
+                found = script.outer_hole(origin)
+                if found is None:
+                    return False
+                script, _, origin = found
+        if origin is None:
+            return False
+        if origin.form == "list":
+            return True
+        if quoted:
+            return False
+        if origin.form == "other" and re.match(r"\$\{\w+:?\+\s*[\"']?-", origin.spelled):
+            return True
+        if origin.form == "command" or origin.name == "":
+            return previous is None or not _wants_value(previous)
+        if _LIST_NAME.search(origin.name):
+            return True
+        if previous is not None and (_wants_value(previous) or previous.text == "serve"):
+            return False
+        bindings = script.bindings.get(origin.name, [])
+        return not any(b.scalar is not None and b.scalar and not b.looks_like_words for b in bindings)
+
+    def flatten(self, words: WordList, start: int, use: Node, seen: frozenset[str] = frozenset()) -> list[Flat]:
+        """Return the words from token `start` on, expansions of lists the file shows written out."""
+        out: list[Flat] = []
+        for index in range(start, len(words.tokens)):
+            lexeme = words.tokens[index].lexeme
+            if lexeme is None or lexeme.comment:
+                continue
+            found = self._reference(words, lexeme, use)
+            if found is not None and len(seen) < LIMIT:
+                script, at, hole = found
+                own = script is self and hole.name in seen
+                if own and hole.form != "default":
+                    continue
+                if not own:
+                    inner = script.contents(hole.name, at, seen)
+                    if inner is not None:
+                        out += inner
+                        continue
+            out.append(Flat(self.word(words, index), words, index, self))
+        return out
+
+    def _reference(self, words: WordList, lexeme: Lexeme, use: Node) -> tuple[Script, Node, Hole] | None:
+        """Return the variable a word is an expansion of, with the script and place it is expanded at."""
+        hole = lexeme.lone_hole
+        if hole is None:
+            return None
+        if hole.quoted and hole.form != "list" and words.kind == "command":
+            node = words.node
+            first = node is not None and bool(node.words) and node.words[0] is lexeme
+            if not first:
+                return None
+        script, at = self, use
+        if hole.form == "outer" and words.region is not self.region:
+            origin = self.string_hole(words, hole)
+            if origin is None:
+                return None
+            hole = origin
+        while hole.form == "outer":
+            found = script.outer_hole(hole)
+            if found is None:
+                return None
+            script, at, hole = found
+        if hole.form not in ("plain", "list", "default") or not hole.name or hole.name in "@*":
+            return None
+        return script, at, hole
+
+    def contents(self, name: str, use: Node, seen: frozenset[str] = frozenset()) -> list[Flat] | None:
+        """Return the words a variable holds at a command; None where it is not a list of words."""
+        bindings = self.before(name, use)
+        if not bindings or not any(b.looks_like_words for b in bindings):
+            return None
+        out: list[Flat] = []
+        for binding in bindings:
+            out += self.flatten(binding.words, 0, binding.node, seen | {name})
+        return out
+
+    def uses(self) -> Iterator[tuple[Node, Hole]]:
+        """Yield every run-time part with the command it stands in."""
+        for node in self.root.walk():
+            yield from self._uses_of(node)
+
+    def _uses_of(self, node: Node) -> Iterator[tuple[Node, Hole]]:
+        lexemes: list[Lexeme] = list(node.words)
+        for assignment in node.assignments:
+            lexemes += [e for e in [assignment.lexeme, *(assignment.elements or ())] if e is not None]
+        lexemes += [r.target for r in node.redirects if r.target is not None]
+        for redirect in node.redirects:
+            if redirect.heredoc is not None:
+                lexemes.append(heredoc_region(self.region, redirect.heredoc)[1])
+        for lexeme in lexemes:
+            for hole in lexeme.holes:
+                yield node, hole
+                if isinstance(hole.inner, Node):
+                    for inner in hole.inner.walk():
+                        yield from self._uses_of(inner)
+
+
+def _is_flag(token: Token, node: Node) -> bool:
+    return token.lexeme is not None and (token.lexeme is node.words[0] or token.lexeme.text.startswith(("-", "+")))
+
+
+def _wants_value(previous: Lexeme) -> bool:
+    return previous.text.startswith("-") and "=" not in previous.text and not previous.holes
+
+
+def whole_assignment(text: str, made: Assignment) -> Lexeme:
+    """Read `NAME=value` as one word."""
+    lexeme = Scanner(text, made.end, nested=None).word(made.start)
+    value = made.lexeme
+    if value is None or len(value.holes) != len(lexeme.holes):
+        return lexeme
+    lexeme.holes = value.holes  # they carry the parsed substitutions
+    return lexeme
+
+
+def reaches(source: Node, use: Node) -> bool:
+    """Tell whether what a command sets may hold at another."""
+    above = set(map(id, use.ancestors()))
+    function = next((a for a in source.ancestors() if a.kind == "function"), None)
+    using = next((a for a in use.ancestors() if a.kind == "function"), None)
+    if function is using and source.start >= use.start:
+        return False
+    if function is None and using is None and source.start >= use.start:
+        return False
+    last: Node = source
+    for node in source.ancestors():
+        if id(node) in above:
+            if node.kind in ("if", "case") and last.role not in ("cond", ""):
+                child = next((c for c in node.children if id(c) in above), None)
+                if child is not None and child is not last and child.role != "cond":
+                    return False
+            return True
+        if node.role in _SHUT:
+            return False
+        if node.kind == "pipeline":
+            return False
+        last = node
+    return True
+
+
+def dominates(source: Node, use: Node) -> bool:
+    """Tell whether a command has certainly run when another does."""
+    above = set(map(id, use.ancestors()))
+    last: Node = source
+    for node in source.ancestors():
+        if id(node) in above:
+            return True
+        if node.kind == "function" or node.role in _BRANCHES:
+            return False
+        if node.kind == "statement" and node.children[0] is not last:
+            return False
+        last = node
+    return True

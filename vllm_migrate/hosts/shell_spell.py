@@ -1,0 +1,111 @@
+"""Gives one word of a shell new text while keeping the way it is quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from vllm_migrate.hosts import shell_lex
+from vllm_migrate.hosts.shell_lex import Lexeme, Run
+from vllm_migrate.model import is_hole
+
+Rescan = Callable[[str], "Lexeme | None"]
+"""Reads a spelling back as exactly one word, or returns None."""
+
+
+def _letters(text: str, holes: Sequence[str]) -> list[str]:
+    """Return the letters of a text, a hole as how it is spelled."""
+    return [holes[ord(c) - 0xE000] if is_hole(c) and ord(c) - 0xE000 < len(holes) else c for c in text]
+
+
+def respell(source: str, lexeme: Lexeme, text: str, holes: Sequence[str], *, prefer: str = "single") -> str | None:
+    """Return a new spelling of a word.
+
+    Args: source: the text the word was read from. text, holes: what it shall say. Returns None where it
+    cannot be spelled at that place.
+    """
+    old = _letters(lexeme.text, [h.spelled for h in lexeme.holes])
+    new = _letters(text, holes)
+    if old == new:
+        return source[lexeme.start : lexeme.end]
+    for candidate in _candidates(source, lexeme, text, holes, old, new, prefer):
+        if candidate is not None and _says(candidate, new, raw=_is_raw(lexeme)):
+            return candidate
+    return None
+
+
+def _is_raw(lexeme: Lexeme) -> bool:
+    return bool(lexeme.runs) and all(run.quote == "raw" for run in lexeme.runs)
+
+
+def _says(spelling: str, letters: list[str], *, raw: bool) -> bool:
+    words = shell_lex.split_raw(spelling) if raw else shell_lex.split(spelling)[0]
+    if len(words) != 1:
+        return False
+    return _letters(words[0].text, [h.spelled for h in words[0].holes]) == letters
+
+
+def _candidates(
+    source: str, lexeme: Lexeme, text: str, holes: Sequence[str], old: list[str], new: list[str], prefer: str
+) -> list[str | None]:
+    if _is_raw(lexeme):
+        return ["".join(new)]
+    head = 0
+    while head < len(old) and head < len(new) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < len(old) - head and tail < len(new) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    out: list[str | None] = []
+    middle = text[head : len(text) - tail]
+    stop = len(old) - tail
+    quote = _context(lexeme, head, stop)
+    bare_ok = shell_lex.unescape_free(middle) if middle else True
+    if quote is not None and (quote.quote != "bare" or bare_ok) and not (quote.quote == "single" and "'" in middle):
+        spelled = shell_lex.escape_in(quote.quote, middle, holes)
+        if spelled is not None and not (quote.quote == "single" and any(is_hole(c) for c in middle)):
+            start, end = _cut(lexeme, head, stop, quote)
+            out.append(source[lexeme.start : start] + spelled + source[end : lexeme.end])
+    equals = lexeme.text.find("=")
+    if 0 <= equals < head and lexeme.text.startswith("-"):
+        cut = lexeme.finish(equals + 1)
+        if all(run.quote == "bare" for run in lexeme.runs if run.start <= equals):
+            rest = text[equals + 1 :]
+            out.append(source[lexeme.start : cut] + (shell_lex.quote(rest, holes, prefer=prefer) if rest else ""))
+    out.append(_whole(lexeme, text, holes, prefer))
+    out.append(shell_lex.quote(text, holes, prefer=prefer))
+    return out
+
+
+def _whole(lexeme: Lexeme, text: str, holes: Sequence[str], prefer: str) -> str | None:
+    """Spell the whole word in the one kind of quotes it has, when it has one."""
+    kinds = {run.quote for run in lexeme.runs}
+    if kinds == {"double"} and len({run.string for run in lexeme.runs}) == 1:
+        return '"' + shell_lex.escape_double(text, holes) + '"'
+    if kinds == {"single"} and "'" not in text and not any(is_hole(c) for c in text):
+        return f"'{text}'"
+    equals = text.find("=")
+    if equals > 0 and text.startswith("-") and shell_lex.unescape_free(text[:equals]):
+        rest = text[equals + 1 :]
+        return text[: equals + 1] + (shell_lex.quote(rest, holes, prefer=prefer) if rest else "")
+    return None
+
+
+def _context(lexeme: Lexeme, head: int, stop: int) -> Run | None:
+    """Return a run whose quotes hold all of `[head, stop)`, or that an insertion there belongs to."""
+    if head == stop:
+        before, after = lexeme.run_at(head - 1), lexeme.run_at(head)
+        if before is not None and (before.quote != "bare" or after is None or after.quote == "bare"):
+            return before
+        return after if after is not None else before
+    inside = [run for run in lexeme.runs if run.start < stop and run.end > head]
+    first = inside[0] if inside else None
+    if first is None or any(run.quote != first.quote or run.string != first.string for run in inside):
+        return None
+    return first
+
+
+def _cut(lexeme: Lexeme, head: int, stop: int, quote: Run) -> tuple[int, int]:
+    if head < stop:
+        return lexeme.begin(head), lexeme.finish(stop)
+    at = lexeme.finish(head) if quote.start < head <= quote.end else lexeme.begin(head)
+    return at, at
