@@ -271,7 +271,10 @@ def test_build_argument_without_default_leaves_a_hole() -> None:
 
 
 def test_stages_and_scratch_are_no_pins() -> None:
-    text = "FROM a:1 AS build\nFROM scratch\nFROM build\nCOPY --from=build /a /b\nCOPY --from=vllm/vllm-openai:v0.11.0 /a /b\n"
+    text = (
+        "FROM a:1 AS build\nFROM scratch\nFROM build\n"
+        "COPY --from=build /a /b\nCOPY --from=vllm/vllm-openai:v0.11.0 /a /b\n"
+    )
     assert pins(read(dockerfile, text)) == ["a:1", "vllm/vllm-openai:v0.11.0"]
 
 
@@ -315,7 +318,10 @@ def test_step_follows_the_image_it_is_for() -> None:
 @needs_shell
 class TestShell:
     def test_requirement_pin_lies_on_the_build_argument(self) -> None:
-        text = "FROM nvidia/cuda:12.9.1-base\nARG VLLM_VERSION=0.11.0\nRUN pip install \\\n    vllm==${VLLM_VERSION} \\\n    ray\n"
+        text = (
+            "FROM nvidia/cuda:12.9.1-base\nARG VLLM_VERSION=0.11.0\n"
+            "RUN pip install \\\n    vllm==${VLLM_VERSION} \\\n    ray\n"
+        )
         found = read(dockerfile, text)
         moved = pin(found, "0.11.0")
         assert (moved.kind, moved.whole) == ("requirement", "vllm==0.11.0")

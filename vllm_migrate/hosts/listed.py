@@ -204,7 +204,7 @@ class SpotContainer:
 def whole_lines(text: str, start: int, end: int) -> Edit:
     """Return the edit that takes the lines of `[start, end)` away.
 
-    Where that would leave two blank lines in a row, or a blank line at the end, one of them goes too.
+    Where that would leave two blank lines in a row, one of them goes too.
     """
     probe = Listing(text, (), 0)
     first, after = probe.line_start(start), probe.next_line(end)
