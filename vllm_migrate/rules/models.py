@@ -1,0 +1,131 @@
+"""Models: architectures the target no longer serves, by class name and by well-known model id."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from vllm_migrate.arguments import find, model_of
+from vllm_migrate.findings import Finding
+from vllm_migrate.migrations import Migration, Migrations
+from vllm_migrate.planning import object_of
+from vllm_migrate.rules.context import Context, SiteContext
+from vllm_migrate.rules.registry import Rule
+
+RULES = (
+    Rule("VM801", "removed-architecture", "error", "A model architecture the target release does not serve."),
+    Rule(
+        "VM803",
+        "fp8-weight-layout",
+        "warning",
+        "Code that loads or syncs FP8 weights itself: their layout changed.",
+    ),
+)
+
+
+@lru_cache(maxsize=4)
+def _patterns(migrations: Migrations) -> list[tuple[re.Pattern[str], Migration]]:
+    out = []
+    for entry in migrations.of_surface("model"):
+        for name in (entry.name, *entry.names):
+            out.append((re.compile(fnmatch.translate(name), re.IGNORECASE), entry))
+    return out
+
+
+def removed_model(ctx: Context, model: str) -> Migration | None:
+    """Return the entry that says the target does not serve a model id, or None."""
+    short = model.rstrip("/")
+    for pattern, entry in _patterns(ctx.migrations):
+        if entry.gone(ctx.target.version) and pattern.fullmatch(short):
+            return entry
+    return None
+
+
+def judge_site(ctx: SiteContext) -> Iterator[Finding]:
+    """Judge the model of a launch and the architectures it overrides."""
+    model = model_of(ctx.arguments)
+    if model:
+        entry = removed_model(ctx, model)
+        if entry is not None and entry.code != "VM301":
+            item = next(
+                (
+                    a.item
+                    for a in ctx.arguments
+                    if (a.option in ("--model", "model_tag", "")) and a.value == model
+                ),
+                None,
+            )
+            if item is not None:
+                yield ctx.finding(
+                    "VM801",
+                    "error",
+                    model,
+                    entry.title,
+                    item,
+                    migration=entry,
+                    site=ctx.site,
+                    withheld="another model must be chosen",
+                )
+    overrides = find(ctx.arguments, "--hf-overrides")
+    held: dict[str, Any] = (object_of(overrides) if overrides is not None else None) or {}
+    names = held.get("architectures")
+    if overrides is not None and isinstance(names, list):
+        for name in names:
+            if isinstance(name, str):
+                gone = _gone(ctx, name)
+                if gone is not None:
+                    yield ctx.finding(
+                        "VM801",
+                        "error",
+                        name,
+                        gone.title,
+                        overrides.item,
+                        migration=gone,
+                        site=ctx.site,
+                        withheld="another model must be chosen",
+                    )
+
+
+def _gone(ctx: Context, name: str) -> Migration | None:
+    if ctx.target.has("architectures", name):
+        return None
+    return ctx.migrations.answer("architecture", name, ctx.target.version)
+
+
+def judge_file(ctx: Context) -> Iterator[Finding]:
+    """Judge architecture names in code, and code that handles FP8 weights itself."""
+    from vllm_migrate.versions_key import key
+
+    for mention in ctx.reading.mentions:
+        if mention.kind == "string":
+            gone = _gone(ctx, mention.name)
+            if gone is not None:
+                yield ctx.finding(
+                    "VM801",
+                    "error",
+                    mention.name,
+                    gone.title,
+                    mention,
+                    migration=gone,
+                    withheld="another model must be chosen",
+                )
+        elif mention.kind in ("attribute", "call"):
+            for entry in ctx.migrations.named("symbol", mention.name.rsplit(".", 1)[-1]):
+                since = entry.changed_in or entry.removed_in
+                if (
+                    since
+                    and key(ctx.target.version) >= key(since)
+                    and not (ctx.origin and key(ctx.origin) >= key(since))
+                ):
+                    yield ctx.finding(
+                        entry.code,
+                        "warning",
+                        mention.name,
+                        entry.title,
+                        mention,
+                        migration=entry,
+                        withheld="code that handles weights must be read by a person",
+                    )

@@ -1,0 +1,470 @@
+"""Options of a launch: what the target refuses, reads otherwise, or has announced to remove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, has_dynamic
+from vllm_migrate.findings import Finding, Severity
+from vllm_migrate.migrations import Migration, spell, truthy
+from vllm_migrate.planning import (
+    Answer,
+    NoFix,
+    Result,
+    find_answer,
+    make_fixes,
+    negative_form,
+    object_of,
+    option_taken,
+    value_text,
+)
+from vllm_migrate.rules.context import SiteContext
+from vllm_migrate.rules.registry import Rule
+
+RULES = (
+    Rule(
+        "VM101",
+        "removed-option",
+        "error",
+        "An option the target release no longer has, with nothing in its place.",
+    ),
+    Rule("VM102", "replaced-option", "error", "An option that another option replaced."),
+    Rule("VM103", "moved-option", "error", "An option that moved into a config object."),
+    Rule("VM104", "removed-value", "error", "A value the option no longer takes."),
+    Rule("VM105", "deprecated-option", "info", "An option whose removal is announced."),
+    Rule("VM106", "unknown-option", "error", "An option the target release does not know."),
+    Rule("VM107", "wrong-type", "error", "A value of another type than the option takes, or a missing one."),
+    Rule(
+        "VM108", "removed-entry-point", "error", "A module, program or name to start vLLM with that is gone."
+    ),
+    Rule("VM109", "changed-default", "info", "Defaults that changed between the two releases."),
+    Rule("VM110", "removed-key", "error", "A key of a config object that the target release refuses."),
+    Rule("VM111", "changed-meaning", "warning", "An option that means something else than before."),
+    Rule(
+        "VM302", "old-speculative-option", "error", "A speculative option from before --speculative-config."
+    ),
+    Rule("VM402", "removed-executor", "error", "An executor, or the option for it, that is gone."),
+    Rule("VM705", "split-out-plugin", "error", "A feature that now lives in a package of its own."),
+    Rule("VM802", "removed-quantization", "error", "A quantization name the target release does not have."),
+)
+
+_SWITCHES = frozenset({"0", "1", "true", "false", "yes", "no"})
+JUDGED = COMMAND_LINES | KEYWORDS | {"config"}
+"""Entry points whose every name is vLLM's; elsewhere only what some release took is judged."""
+
+
+def judge_site(ctx: SiteContext) -> Iterator[Finding]:
+    """Judge every argument of a launch."""
+    if ctx.site.entry_point in ("demo_server", "run_batch", "bench"):
+        return
+    answers: list[Answer] = []
+    for argument in ctx.arguments:
+        if not argument.option or argument.option == "model_tag":
+            continue
+        if not argument.accepted:
+            answers += _refused(ctx, argument)
+            continue
+        if argument.path:
+            answers += _key(ctx, argument, argument.path, argument.value)
+        else:
+            answers += _accepted(ctx, argument)
+    make_fixes(ctx, [a for a in answers if not a.finding.withheld])
+    for answer in answers:
+        _plugin(ctx, answer)
+        yield answer.finding
+    yield from _defaults(ctx)
+
+
+def _surface(ctx: SiteContext) -> str:
+    return "keyword" if ctx.site.entry_point in KEYWORDS else "cli"
+
+
+def _answer(
+    ctx: SiteContext,
+    finding: Finding,
+    migration: Migration | None,
+    argument: Argument,
+    value: Any,
+    key: tuple[str, ...] = (),
+) -> Answer:
+    """Return the answer for a finding; without a usable case the finding says so."""
+    answer = Answer(finding, [], "unsafe", argument=argument, key=key)
+    if argument.locked:
+        finding.withheld = argument.locked
+        if "version test" in argument.locked:
+            finding.severity = "info"
+        return answer
+    if migration is None or not migration.cases:
+        finding.withheld = finding.withheld or "no rewrite keeps the meaning"
+        return answer
+    if argument.negated and value is None:
+        value = False
+    try:
+        found = find_answer(ctx, migration, value if value is not None else True, argument.holes())
+    except NoFix as error:
+        finding.withheld = str(error) or "no rewrite fits this value"
+        return answer
+    answer.results, answer.safety, answer.why, answer.note = found
+    return answer
+
+
+def _refused(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
+    target = ctx.target.version
+    if argument.path:
+        key_name = argument.option + "." + ".".join(argument.path)
+        migration = ctx.migrations.answer("key", key_name, target)
+        if migration is not None:
+            text = f"{argument.spelling} is gone from {target}: {migration.title}"
+            finding = _finding(ctx, migration.code, "error", argument, text, migration)
+            yield _answer(ctx, finding, migration, argument, value_text(argument.value))
+            return
+    migration = ctx.migrations.answer("option", argument.option, target, only=_surface(ctx))
+    if migration is None and argument.spelling != argument.option:
+        migration = ctx.migrations.answer("option", argument.spelling, target, only=_surface(ctx))
+    if migration is not None:
+        severity: Severity = "error"
+        text = migration.title
+        if len(argument.candidates) == 1 and argument.entry is None:
+            severity = "warning"
+            text += f"; {target} reads it as {argument.candidates[0]}"
+        elif len(argument.candidates) > 1 and argument.entry is None:
+            text += f"; {target} finds it ambiguous ({', '.join(argument.candidates)})"
+        finding = _finding(ctx, migration.code, severity, argument, text, migration)
+        yield _answer(ctx, finding, migration, argument, value_text(argument.value))
+        return
+    removed = _removed_in(ctx, argument)
+    if removed is not None:
+        text = f"{argument.subject} was removed in {removed}"
+        finding = _finding(ctx, "VM101", "error", argument, text, None)
+        finding.removed_in = removed
+        finding.withheld = argument.locked or "what replaces it is not recorded"
+        finding.help = f"Look up {argument.subject} in the notes of vLLM {removed}."
+        yield Answer(finding, [], "unsafe", argument=argument)
+        return
+    if ctx.site.entry_point not in JUDGED or argument.locked or has_dynamic(argument.spelling):
+        return
+    if len(argument.candidates) > 1:
+        text = f"{argument.spelling} is ambiguous for {target}: {', '.join(argument.candidates)}"
+    elif ctx.site.entry_point == "LLM" or argument.entry is not None:
+        text = f"{target} does not take {argument.subject}"
+    else:
+        text = f"{target} does not know {argument.subject}: unrecognized arguments"
+    finding = _finding(ctx, "VM106", "error", argument, text, None)
+    near = _similar(ctx, argument)
+    finding.help = (
+        f"Did you mean {near}?" if near else "Check the spelling, or whether another program takes it."
+    )
+    finding.withheld = "no release had this name"
+    yield Answer(finding, [], "unsafe", argument=argument)
+
+
+def _similar(ctx: SiteContext, argument: Argument) -> str | None:
+    import difflib
+
+    if ctx.site.entry_point in KEYWORDS:
+        names = list(ctx.target.section("engine_args"))
+        wanted = argument.option.lstrip("-").replace("-", "_")
+    else:
+        names, wanted = list(ctx.target.section("options")), argument.option
+    close = difflib.get_close_matches(wanted, names, 1, 0.8)
+    return close[0] if close else None
+
+
+def _removed_in(ctx: SiteContext, argument: Argument) -> str | None:
+    if ctx.site.entry_point in KEYWORDS:
+        name = argument.option.lstrip("-").replace("-", "_")
+        if ctx.catalog.lifetime("engine_args", name):
+            return ctx.catalog.removed_in("engine_args", name)
+        return ctx.catalog.removed_in("llm", name) if ctx.site.entry_point == "LLM" else None
+    return ctx.catalog.removed_in("options", argument.option)
+
+
+def _finding(
+    ctx: SiteContext,
+    code: str,
+    severity: Severity,
+    argument: Argument,
+    text: str,
+    migration: Migration | None,
+    subject: str | None = None,
+) -> Finding:
+    return ctx.finding(
+        code, severity, subject or argument.subject, text, argument.item, migration=migration, site=ctx.site
+    )
+
+
+def _accepted(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
+    target = ctx.target.version
+    value = value_text(argument.value)
+    found = False
+    for answer in _values(ctx, argument, value):
+        found = True
+        yield answer
+    if not found:
+        for answer in _types(ctx, argument, value):
+            found = True
+            yield answer
+    config = argument.attrs.get("config") or ctx.target.option(argument.option).attrs.get("config")
+    if config:
+        held = object_of(argument)
+        if held is not None:
+            yield from _object(ctx, argument, config, held, ())
+    if found:
+        return
+    for migration in ctx.migrations.named("option", argument.option):
+        if migration.values or (migration.only and migration.only != _surface(ctx)):
+            continue
+        if migration.changed(ctx.origin, target) and migration.code != "VM109":
+            finding = _finding(ctx, migration.code, "warning", argument, migration.title, migration)
+            yield _answer(ctx, finding, migration, argument, value)
+        elif migration.deprecated_in and not migration.gone(target) and _announced(ctx, migration):
+            finding = _finding(ctx, "VM105", "info", argument, migration.title, migration)
+            yield _answer(ctx, finding, migration, argument, value)
+
+
+def _announced(ctx: SiteContext, migration: Migration) -> bool:
+    from vllm_migrate.versions_key import key
+
+    return (
+        migration.deprecated_in is not None
+        and key(migration.deprecated_in) <= key(ctx.target.version)
+        and migration.returned_in is None
+    )
+
+
+def _values(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer]:
+    """Values that were taken away."""
+    target = ctx.target.version
+    if value is None or has_dynamic(value) or isinstance(value, dict):
+        return
+    for text in value if isinstance(value, list) else [value]:
+        migration = ctx.migrations.answer("option", argument.option, target, value=spell(text))
+        if migration is not None:
+            title = migration.title
+            finding = _finding(
+                ctx, migration.code, "error", argument, title, migration, f"{argument.subject} {spell(text)}"
+            )
+            yield _answer(ctx, finding, migration, argument, text)
+            return
+    for migration in ctx.migrations.named("option", argument.option):
+        if migration.values and spell(value).lower() in {v.lower() for v in migration.values}:
+            if migration.changed(ctx.origin, target) or (
+                migration.changed_in and ctx.origin is None and migration.code in ("VM303", "VM304")
+            ):
+                severity: Severity = "warning" if migration.severity == "error" else migration.severity  # type: ignore[assignment]
+                finding = _finding(ctx, migration.code, severity, argument, migration.title, migration)
+                yield _answer(ctx, finding, migration, argument, value)
+                return
+    choices = argument.attrs.get("choices")
+    texts = [spell(v) for v in (value if isinstance(value, list) else [value])]
+    if choices and argument.entry is None:
+        wrong = [t for t in texts if t not in {spell(c) for c in choices} and t.lower() != "none"]
+        if wrong:
+            text = f"{argument.subject} does not take {wrong[0]!r} in {target}"
+            finding = _finding(ctx, "VM104", "error", argument, text, None, f"{argument.subject} {wrong[0]}")
+            listed = ", ".join(spell(c) for c in choices[:12]) + (", …" if len(choices) > 12 else "")
+            finding.help = f"It takes: {listed}."
+            finding.withheld = "which value is meant cannot be told"
+            yield Answer(finding, [], "unsafe", argument=argument)
+
+
+def _types(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer]:
+    """Values of another type, and switches that are given a word."""
+    if argument.entry is not None:
+        return
+    attrs = argument.attrs
+    target = ctx.target.version
+    if argument.missing_value and not ctx.site.open:
+        finding = _finding(ctx, "VM107", "error", argument, f"{argument.subject} needs a value", None)
+        finding.withheld = "its value is missing"
+        finding.help = "Write the value after it, or take the option away."
+        yield Answer(finding, [], "unsafe", argument=argument)
+        return
+    if value is None or has_dynamic(value):
+        return
+    if attrs.get("nargs") == 0:
+        text = f"{argument.spelling} takes no value in {target}; it is given {spell(value)!r}"
+        finding = _finding(ctx, "VM107", "error", argument, text, None)
+        finding.help = f"Write {argument.spelling} alone, or its negative form."
+        answer = Answer(finding, [], "safe", argument=argument)
+        wanted = truthy(value) if spell(value).lower() in _SWITCHES else None
+        if wanted is None or argument.locked or argument.negated:
+            finding.withheld = argument.locked or "what the value means cannot be told"
+        else:
+            if wanted or negative_form(attrs):
+                answer.results = [Result(argument.option, (), "", wanted)]
+            answer.note = "the parser took a word there up to 0.8.4"
+        yield answer
+        return
+    kind = str(attrs.get("type", ""))
+    for text in value if isinstance(value, list) else [value]:
+        if kind in ("int", "float") and not _number(spell(text), kind) and spell(text).lower() != "none":
+            message = f"{argument.subject} takes {'a whole number' if kind == 'int' else 'a number'}, not {spell(text)!r}"
+            finding = _finding(ctx, "VM107", "error", argument, message, None)
+            finding.withheld = "which number is meant cannot be told"
+            finding.help = "Write a number."
+            yield Answer(finding, [], "unsafe", argument=argument)
+            return
+
+
+def _number(text: str, kind: str) -> bool:
+    try:
+        int(text) if kind == "int" else float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _object(
+    ctx: SiteContext, argument: Argument, config: str, held: dict[str, Any], path: tuple[str, ...]
+) -> Iterator[Answer]:
+    """Judge the keys of a config object, nested ones too."""
+    fields = ctx.target.config_fields(config)
+    if not fields:
+        return
+    for key, value in held.items():
+        if not isinstance(key, str):
+            continue
+        here = (*path, key)
+        done = False
+        for answer in _key(ctx, argument, here, value, fields, config):
+            done = True
+            yield answer
+        nested = fields.get(key, {}).get("config")
+        if not done and nested and isinstance(value, dict):
+            yield from _object(ctx, argument, nested, value, here)
+
+
+def _key(
+    ctx: SiteContext,
+    argument: Argument,
+    path: tuple[str, ...],
+    value: Any,
+    fields: Mapping[str, Mapping[str, Any]] | None = None,
+    config: str = "",
+) -> Iterator[Answer]:
+    """Judge one key of a config object, or a dotted argument."""
+    target = ctx.target.version
+    name = argument.option + "." + ".".join(path)
+    inside = path if not argument.path else ()
+    if fields is None:
+        config = str(argument.attrs.get("config") or "")
+        fields = ctx.target.config_fields(config) if config and len(path) == 1 else {}
+    known = path[-1] in fields or path[-1].replace("-", "_") in fields
+    if not known and fields:
+        migration = ctx.migrations.answer("key", name, target)
+        if migration is not None:
+            finding = _finding(ctx, migration.code, "error", argument, migration.title, migration, name)
+            yield _answer(ctx, finding, migration, argument, value, inside)
+            return
+        strict = ctx.target.section("configs").get(config, {}).get("extra") == "forbid"
+        removed = ctx.catalog.removed_in("configs", f"{config}.{path[-1]}")
+        if strict or removed:
+            text = f"{argument.option} refuses the key {path[-1]} in {target}"
+            finding = _finding(ctx, "VM110", "error" if strict else "warning", argument, text, None, name)
+            finding.removed_in = removed
+            finding.withheld = argument.locked or "what replaces the key is not recorded"
+            finding.help = "Remove the key or write its new name; see the config class of the release."
+            yield Answer(finding, [], "unsafe", argument=argument, key=inside)
+        return
+    if has_dynamic(value) or isinstance(value, (dict, list)):
+        return
+    migration = ctx.migrations.answer("key", name, target, value=spell(value))
+    if migration is not None and migration.code != "VM301":
+        finding = _finding(
+            ctx, migration.code, "error", argument, migration.title, migration, f"{name} {spell(value)}"
+        )
+        yield _answer(ctx, finding, migration, argument, value, inside)
+        return
+    for entry in ctx.migrations.named("key", name):
+        if entry.values and spell(value).lower() not in {v.lower() for v in entry.values}:
+            continue
+        late = entry.changed_in is not None and ctx.origin is None and entry.code in ("VM303", "VM304")
+        if entry.changed(ctx.origin, target) or (late and not _before(target, entry)):
+            severity: Severity = "warning" if entry.severity != "info" else "info"
+            yield _answer(
+                ctx,
+                _finding(ctx, entry.code, severity, argument, entry.title, entry, name),
+                entry,
+                argument,
+                value,
+                inside,
+            )
+            return
+    choices = fields.get(path[-1], {}).get("choices")
+    if (
+        choices
+        and value is not None
+        and migration is None
+        and isinstance(value, str)
+        and value not in choices
+        and config
+    ):
+        text = f"{name} does not take {value!r} in {target}"
+        finding = _finding(ctx, "VM104", "error", argument, text, None, f"{name} {value}")
+        finding.withheld = "which value is meant cannot be told"
+        finding.help = "It takes: " + ", ".join(spell(c) for c in choices) + "."
+        yield Answer(finding, [], "unsafe", argument=argument, key=inside)
+
+
+def _before(target: str, entry: Migration) -> bool:
+    from vllm_migrate.versions_key import key
+
+    return entry.changed_in is not None and key(target) < key(entry.changed_in)
+
+
+def _plugin(ctx: SiteContext, answer: Answer) -> None:
+    """A feature that was split out gets its package beside vLLM's, where the file shows the place."""
+    finding = answer.finding
+    if finding.code != "VM705" or finding.fix is not None:
+        return
+    from vllm_migrate.rules.dependencies import plugin_changes
+
+    name = spell(value_text(answer.argument.value)) if answer.argument is not None else ""
+    if name:
+        fix = plugin_changes(ctx, name)
+        if fix is not None:
+            finding.fix, finding.withheld = fix, ""
+
+
+def _defaults(ctx: SiteContext) -> Iterator[Finding]:
+    """Name the defaults that change under a launch, once a site and only when both releases are known."""
+    if ctx.origin is None or ctx.site.entry_point not in (
+        "serve",
+        "api_server",
+        "LLM",
+        "EngineArgs",
+        "AsyncEngineArgs",
+    ):
+        return
+    given = {a.option for a in ctx.arguments}
+    changed = [
+        m
+        for m in ctx.migrations.of_surface("option")
+        if m.code == "VM109" and m.changed(ctx.origin, ctx.target.version) and m.name not in given
+    ]
+    changed = [m for m in changed if option_taken(ctx, m.name)]
+    if not changed:
+        return
+    names = ", ".join(dict.fromkeys(m.name for m in changed))
+    finding = ctx.finding(
+        "VM109",
+        "info",
+        names,
+        f"{len(changed)} defaults that this launch relies on change between {ctx.origin} and {ctx.target.version}: {names}",
+        ctx.site.words[0] if ctx.site.words else ctx.site.entries[0] if ctx.site.entries else _Spot(ctx),  # type: ignore[arg-type]
+        site=ctx.site,
+        reason=" ".join(m.title + "." for m in changed[:6]),
+        help="Set an option explicitly to keep the old behaviour.",
+        evidence=[e for m in changed[:6] for e in m.evidence[:1]],
+    )
+    finding.span = ctx.site.place
+    yield finding
+
+
+class _Spot:
+    """A place for a finding about a launch that shows no argument."""
+
+    def __init__(self, ctx: SiteContext) -> None:
+        self.place = ctx.site.place

@@ -1,0 +1,119 @@
+"""Names of the Python package and of the server: imports, calls, metrics, endpoints, request fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vllm_migrate.findings import Finding, Fix, Severity
+from vllm_migrate.migrations import Migration
+from vllm_migrate.model import Mention, Replace
+from vllm_migrate.rules.context import Context, SiteContext
+from vllm_migrate.rules.registry import Rule
+from vllm_migrate.versions_key import key
+
+RULES = (
+    Rule("VM901", "removed-metric", "warning", "A metric the target release does not export."),
+    Rule("VM902", "removed-endpoint", "warning", "An endpoint the target release does not serve."),
+    Rule(
+        "VM903",
+        "removed-request-field",
+        "warning",
+        "A request or response field the target release does not know.",
+    ),
+)
+
+_SURFACES = {
+    "import": ("import",),
+    "call": ("method", "import"),
+    "metric": ("metric",),
+    "endpoint": ("endpoint",),
+    "field": ("field",),
+}
+
+
+def judge_site(ctx: SiteContext) -> Iterator[Finding]:
+    """Judge the program or module a launch starts."""
+    modules = {"demo_server": "vllm.entrypoints.api_server"}
+    name = modules.get(ctx.site.entry_point)
+    if name is None:
+        return
+    entry = ctx.migrations.answer("import", name, ctx.target.version)
+    if entry is None:
+        return
+    finding = Finding(
+        "VM108",
+        "error",
+        name,
+        entry.title,
+        ctx.path,
+        ctx.site.place,
+        ctx.target.version,
+        ctx.origin,
+        site=ctx.site,
+        removed_in=entry.removed_in,
+        reason=entry.reason,
+        help=entry.help,
+        evidence=entry.evidence,
+        migration=entry.id,
+        withheld="its requests and answers differ from those of the OpenAI server",
+    )
+    yield finding
+
+
+def judge_file(ctx: Context) -> Iterator[Finding]:
+    """Judge the names a file uses."""
+    for mention in ctx.reading.mentions:
+        for surface in _SURFACES.get(mention.kind, ()):
+            found = _gone(ctx, surface, mention)
+            if found is not None:
+                yield found
+                break
+
+
+def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
+    name = mention.name
+    entry: Migration | None = None
+    rest = ""
+    while name and entry is None:
+        entry = ctx.migrations.answer(surface, name, ctx.target.version)
+        if entry is None:
+            if surface != "import" or "." not in name:
+                break
+            name, _, tail = name.rpartition(".")
+            rest = "." + tail + rest
+    if entry is None and surface == "method":
+        short = mention.name.removeprefix("vllm.")
+        entry = ctx.migrations.answer(surface, short, ctx.target.version)
+        name = mention.name
+    if entry is None:
+        return None
+    if surface == "import" and rest and ctx.target.has("modules", mention.name):
+        return None
+    severity: Severity = "error" if surface in ("import", "method") else "warning"
+    finding = ctx.finding(entry.code, severity, mention.name, entry.title, mention, migration=entry)
+    if mention.guarded:
+        finding.severity = "info"
+        finding.withheld = f"the code is guarded ({mention.guarded})"
+        return finding
+    names = [r["name"] for c in entry.cases for r in c.then if "name" in r]
+    if names:
+        finding.replacement = names[0]
+    usable = [c for c in entry.cases if not c.target and not c.when and c.then and "name" in c.then[0]]
+    if surface in ("import", "metric") and usable and not rest and not mention.locked:
+        case = usable[0]
+        finding.fix = Fix(
+            "safe" if case.safety == "safe" else "unsafe",
+            f"rename {mention.name} to {case.then[0]['name']}",
+            [Replace(mention, case.then[0]["name"])],
+            case.why,
+        )
+    else:
+        finding.withheld = mention.locked or "the code that uses it must be read by a person"
+    if (
+        entry.removed_in
+        and ctx.origin
+        and key(ctx.origin) >= key(entry.removed_in)
+        and surface in ("metric", "field")
+    ):
+        finding.related.append(f"{ctx.origin} lacks it already")
+    return finding

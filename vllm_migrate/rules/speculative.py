@@ -1,0 +1,166 @@
+"""Speculative decoding: methods that are gone, and what may take their place."""
+
+from __future__ import annotations
+
+import copy
+import fnmatch
+from collections.abc import Iterator
+from typing import Any
+
+from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, find, model_of
+from vllm_migrate.findings import Finding, Fix
+from vllm_migrate.jsontext import rewrite
+from vllm_migrate.migrations import Migration
+from vllm_migrate.model import Change, Remove, Replace
+from vllm_migrate.planning import object_of, value_text
+from vllm_migrate.rules.context import SiteContext
+from vllm_migrate.rules.registry import Rule
+
+RULES = (
+    Rule(
+        "VM301",
+        "removed-speculative-method",
+        "error",
+        "A speculative decoding method the target release does not have.",
+        """What it does
+Reports Medusa heads and MLP speculators, by method and by draft model, and offers what the configuration
+names: n-gram (the default), suffix decoding, MTP, another draft, or no speculation.
+
+Why it matters
+0.33.0 refuses the method when the engine starts. MLP speculators have done nothing since 0.10.0.
+
+Fix safety
+Always unsafe: another method gives another acceptance rate, and some need a checkpoint or a package.
+N-gram needs neither and keeps the output distribution.
+""",
+    ),
+    Rule(
+        "VM303", "draft-token-budget", "info", "How draft slots count against the token budget has changed."
+    ),
+    Rule("VM304", "kept-draft-block", "info", "EAGLE and MTP keep the last cached block of a prefix."),
+)
+
+CONFIG = "--speculative-config"
+_DRAFT_KEYS = (
+    "model",
+    "draft_tensor_parallel_size",
+    "quantization",
+    "revision",
+    "code_revision",
+    "max_model_len",
+)
+
+
+def judge_site(ctx: SiteContext) -> Iterator[Finding]:
+    """Judge the speculative method of a launch."""
+    if ctx.site.entry_point not in COMMAND_LINES | KEYWORDS | {"config"}:
+        return
+    dotted = {a.path[0]: a for a in ctx.arguments if a.option == CONFIG and len(a.path) == 1}
+    whole = find(ctx.arguments, CONFIG)
+    held: dict[str, Any] | None = None
+    if whole is not None:
+        held = object_of(whole)
+    elif dotted:
+        held = {k: value_text(a.value) for k, a in dotted.items()}
+    if held is None:
+        return
+    source = whole or next(iter(dotted.values()))
+    migration = _removed(ctx, held)
+    if migration is None:
+        return
+    finding = ctx.finding(
+        migration.code,
+        "error",
+        str(held.get("method") or held.get("model")),
+        migration.title,
+        source.item,
+        migration=migration,
+        site=ctx.site,
+    )
+    _offer(ctx, finding, source, held, dotted if whole is None else {})
+    yield finding
+
+
+def _removed(ctx: SiteContext, held: dict[str, Any]) -> Migration | None:
+    target = ctx.target.version
+    method = held.get("method")
+    if isinstance(method, str):
+        found = ctx.migrations.answer("key", CONFIG + ".method", target, value=method)
+        if found is not None and found.code == "VM301":
+            return found
+    model = held.get("model")
+    if isinstance(model, str):
+        for entry in ctx.migrations.of_surface("model"):
+            if (
+                entry.code == "VM301"
+                and entry.gone(target)
+                and any(fnmatch.fnmatchcase(model.lower(), n.lower()) for n in (entry.name, *entry.names))
+            ):
+                return entry
+    return None
+
+
+def _offer(
+    ctx: SiteContext, finding: Finding, source: Argument, held: dict[str, Any], dotted: dict[str, Argument]
+) -> None:
+    if source.locked:
+        finding.withheld = source.locked
+        return
+    model = model_of(ctx.arguments)
+    choice = ctx.config.speculator_for(model)
+    if choice is None:
+        finding.withheld = f"the configuration names no replacement for {model or 'this model'}"
+        return
+    if choice.method == "drop":
+        items = [i for a in (dotted.values() if dotted else [source]) for i in a.items]
+        finding.fix = Fix(
+            "unsafe",
+            "remove speculative decoding",
+            [Remove(i) for i in items],
+            "the launch goes on without speculation: outputs stay the same, latency grows",
+        )
+        finding.replacement = None
+        return
+    methods = ctx.target.section("speculative_methods")
+    if methods and choice.method not in methods:
+        finding.withheld = f"{ctx.target.version} has no speculative method {choice.method!r}"
+        return
+    if dotted or isinstance(source.value, list):
+        finding.withheld = f"write {CONFIG} with the method {choice.method} by hand"
+        return
+    new = copy.deepcopy(held)
+    new["method"] = choice.method
+    for key in _DRAFT_KEYS:
+        new.pop(key, None)
+    if choice.model:
+        new["model"] = choice.model
+    ordered = {k: new[k] for k in sorted(new, key=lambda k: list(held).index(k) if k in held else len(held))}
+    finding.replacement = f"{CONFIG}.method {choice.method}"
+    finding.fix = Fix(
+        "unsafe",
+        f"draft with {choice.method} instead",
+        [_replace(source, ordered)],
+        _why(choice.method),
+        [("speculative_methods", choice.method)],
+    )
+
+
+def _replace(source: Argument, new: dict[str, Any]) -> Change:
+    if source.entry is not None:
+        if isinstance(source.entry.value, str):
+            return Replace(source.entry, rewrite(source.entry.value, new))
+        return Replace(source.entry, new)
+    word = source.words[-1]
+    old = value_text(source.value)
+    text = rewrite(old, new)
+    return Replace(word, word.text[: len(word.text) - len(old)] + text if source.glued else text)
+
+
+def _why(method: str) -> str:
+    if method == "ngram":
+        return "another draft method: the output distribution stays, the acceptance rate changes; measure it"
+    if method == "suffix":
+        return "suffix decoding needs the package arctic-inference and another model runner; measure it"
+    if method == "mtp":
+        return "only for a target model that ships MTP layers; the token count must suit them"
+    return "the draft must have been trained for this target model; measure its acceptance rate"
