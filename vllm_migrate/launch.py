@@ -185,6 +185,21 @@ def find_launch(texts: Sequence[str]) -> Launch | None:
     return None
 
 
+def container_run(texts: Sequence[str]) -> Launch | None:
+    """Return the container run (`docker run …`) in the words of a command, whatever it runs, or None.
+
+    `program` and `image` are the image's index, `first` that of the first word after it; `entry_point` is "".
+    """
+    for i, word in enumerate(texts):
+        if basename(word) in launchers()["container_tools"]:
+            found = _container(texts, i)
+            if found is None or found.image is None:
+                return None
+            image = found.image
+            return Launch("", image, image + 1, image, tuple(found.assignments), tuple(found.glued))
+    return None
+
+
 def _looks_like_model(word: str) -> bool:
     return "/" in word and not word.endswith((".sh", ".py"))
 

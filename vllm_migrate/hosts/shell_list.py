@@ -152,7 +152,9 @@ class WordList:
                 if not isinstance(change.value, str):
                     raise CannotRender("a word can only be given text")
                 part = (slot.low, slot.high, change.value, tuple(change.holes))
-                plan.respelled.setdefault(slot.index, []).append(part)
+                parts = plan.respelled.setdefault(slot.index, [])
+                if part not in parts:
+                    parts.append(part)
             elif isinstance(change, Rename):
                 slot = self.slot(change.item)
                 if slot.name is None:
@@ -292,7 +294,10 @@ class WordList:
             raise CannotRender("the word cannot be written anew")
         text = lexeme.text
         holes = [h.spelled for h in lexeme.holes]
-        for low, high, new, new_holes in sorted(parts, reverse=True):
+        ordered = sorted(parts, reverse=True)
+        if any(later[1] > earlier[0] for earlier, later in zip(ordered, ordered[1:])):
+            raise CannotRender("two changes want the same text to differ")
+        for low, high, new, new_holes in ordered:
             shifted = "".join(chr(ord(c) + len(holes)) if is_hole(c) else c for c in new)
             holes += self._written(new_holes)
             text = text[:low] + shifted + text[high:]

@@ -14,6 +14,11 @@ from vllm_migrate.model import Variable, Word, is_hole
 from vllm_migrate.text import Piece, Region, Span
 
 _LIST_NAME = re.compile(r"ARGS?(?:_|$)|OPT(?:ION)?S?(?:_|$)|FLAGS?(?:_|$)|PARAMS?(?:_|$)|EXTRA|ARGUMENTS", re.IGNORECASE)
+_VERSION_TEST = re.compile(
+    r"sort\s+(?:-\w+\s+)*-\w*V|__version__|vllm\s+--version|vllm\s+-v\b|compare-versions"
+    r"|\b\w*ver(?:sion)?_?(?:lte?|gte?|le|ge|eq|at_least|less|greater|compare|cmp)\b",
+    re.IGNORECASE,
+)
 _BRANCHES = frozenset(("then", "else", "item", "body", "subshell", "substitution"))
 _SHUT = frozenset(("subshell", "substitution"))
 LIMIT = 12
@@ -103,10 +108,13 @@ def is_alone(text: str) -> bool:
 class Flat:
     """A word as the command gets it, with the list it stands in."""
 
-    word: Word
     words: WordList
     index: int
     script: Script
+
+    @property
+    def word(self) -> Word:
+        return self.script.word(self.words, self.index)
 
     @property
     def lexeme(self) -> Lexeme:
@@ -234,7 +242,7 @@ class Script:
         if made.elements is not None:
             tokens = [Token(e.start, e.end, e) for e in made.elements]
             binding.words = WordList(self.region, "array", tokens, made.open)
-            binding.words.script = self
+            binding.words.script, binding.words.node = self, node
             binding.words.prefer, binding.words.spellings = home.prefer, home.spellings
             if any(self._refers(e, made.name) for e in made.elements):
                 binding.appends = True
@@ -246,7 +254,7 @@ class Script:
             if not lexeme.holes:
                 binding.scalar = lexeme.text[low:]
             binding.words = self._string(binding, lexeme, home)
-            if self._refers(lexeme, made.name):
+            if self._refers(lexeme, made.name) and not is_alone(binding.value.text):
                 binding.appends = True
         if binding.appends and not made.subscript:
             binding.words.parent = (home, index)
@@ -256,7 +264,7 @@ class Script:
         assert binding.value is not None
         lexemes, _ = shell_lex.split(binding.value.text)
         made = WordList(binding.value, "string", [Token(w.start, w.end, w) for w in lexemes], 0)
-        made.script = self
+        made.script, made.node = self, home.node
         quotes = {run.quote for run in lexeme.runs if run.start > lexeme.text.index("=")}
         made.prefer = "double" if quotes == {"single"} else "single"
         made.spellings = {self.spelling(h): chr(0xE000 + i) for i, h in reversed(list(enumerate(lexeme.holes)))}
@@ -264,9 +272,7 @@ class Script:
 
     @staticmethod
     def _refers(lexeme: Lexeme, name: str) -> bool:
-        return any(h.name == name and h.form in ("plain", "list", "default") for h in lexeme.holes) and len(lexeme.text) > (
-            len(name) + 2 if lexeme.text.startswith(name + "=") else 0
-        )
+        return any(h.name == name and h.form in ("plain", "list", "default") for h in lexeme.holes)
 
     # -- reach
 
@@ -325,6 +331,61 @@ class Script:
                 return words[0].text
         return None
 
+    def origin(self, words: WordList, hole: Hole) -> Hole | None:
+        """Return the hole of this script's text that a hole of one of its lists stands for."""
+        return self.string_hole(words, hole) if words.region is not self.region else hole
+
+    def shown(self, flat: Flat, use: Node) -> str:
+        """Return a word's text with what the file says of its run-time parts, the others as one letter."""
+        lexeme = flat.lexeme
+        if not lexeme.holes:
+            return lexeme.text
+        out = []
+        for c in lexeme.text:
+            if not is_hole(c) or ord(c) - 0xE000 >= len(lexeme.holes):
+                out.append(c)
+                continue
+            origin = self.origin(flat.words, lexeme.holes[ord(c) - 0xE000])
+            value = self.value_of(origin, use) if origin is not None else None
+            out.append("\ue000" if value is None else value)
+        return "".join(out)
+
+    def guard(self, node: Node | None) -> str:
+        """Return the text of a version test that decides whether a command runs, or ""."""
+        if node is None:
+            return ""
+        last = node
+        for holder in node.ancestors():
+            tests: list[Node] = []
+            if holder.kind == "if" and last.role in ("then", "else"):
+                stop = holder.children.index(last)
+                tests = [c for c in holder.children[:stop] if c.role == "cond"]
+            elif holder.kind == "statement" and holder.children[0] is not last:
+                tests = holder.children[: holder.children.index(last)]
+            elif holder.kind == "case" and last.role == "item":
+                if any(self._tells_version(h) for w in holder.words for h in w.holes):
+                    return self.text[holder.start : holder.children[0].start].strip()
+            for test in tests:
+                text = self.text[test.start : test.end].strip().rstrip(";").strip()
+                if _VERSION_TEST.search(text) or any(
+                    self._tells_version(hole) for part in test.walk() for _, hole in self._uses_of(part)
+                ):
+                    return text
+            last = holder
+        if self.outer is not None:
+            return self.outer.script.guard(self.outer.node)
+        return ""
+
+    def _tells_version(self, hole: Hole) -> bool:
+        """Tell whether an expansion is a version that decides between vLLM releases."""
+        if hole.name and re.search(r"vllm\w*ver|^ver(sion)?$", hole.name, re.IGNORECASE):
+            return True
+        for binding in self.bindings.get(hole.name, ()):
+            text = self.text[binding.assignment.start : binding.assignment.end]
+            if "vllm" in text and re.search(r"version|pip\S* show|pip\S* freeze", text):
+                return True
+        return False
+
     # -- words
 
     def word(self, words: WordList, index: int) -> Word:
@@ -344,6 +405,7 @@ class Script:
             holes=tuple(self._hole_spelling(words, h) for h in lexeme.holes),
             splits=self._splits(words, lexeme, previous),
         )
+        made.guarded = self.guard(words.node)
         words.hold(made, Slot(index, 0, len(lexeme.text)))
         words.words[index] = made
         return made
@@ -411,7 +473,7 @@ class Script:
                     if inner is not None:
                         out += inner
                         continue
-            out.append(Flat(self.word(words, index), words, index, self))
+            out.append(Flat(words, index, self))
         return out
 
     def _reference(self, words: WordList, lexeme: Lexeme, use: Node) -> tuple[Script, Node, Hole] | None:
@@ -419,11 +481,8 @@ class Script:
         hole = lexeme.lone_hole
         if hole is None:
             return None
-        if hole.quoted and hole.form != "list" and words.kind == "command":
-            node = words.node
-            first = node is not None and bool(node.words) and node.words[0] is lexeme
-            if not first:
-                return None
+        if hole.quoted and hole.form != "list" and words.kind in ("command", "array"):
+            return None
         script, at = self, use
         if hole.form == "outer" and words.region is not self.region:
             origin = self.string_hole(words, hole)

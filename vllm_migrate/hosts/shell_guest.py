@@ -1,0 +1,152 @@
+"""Here-documents of a script that are files or scripts of their own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from vllm_migrate.hosts import Context, host_for, read_dockerfile, read_python, read_yaml
+from vllm_migrate.hosts.shell_parse import Node, Redirect
+from vllm_migrate.hosts.shell_script import LIMIT, Outer, Script, heredoc_region
+from vllm_migrate.launch import basename, launchers
+from vllm_migrate.model import Dynamic, Item, Reading, Word, is_hole
+from vllm_migrate.text import Region
+
+if TYPE_CHECKING:
+    from vllm_migrate.hosts.shell_read import Reader
+
+_APPLIERS = frozenset(("kubectl", "oc", "helm", "docker-compose", "k3s", "minikube", "kustomize"))
+_SCRIPT_RUNNERS = frozenset(("ssh", "sbatch", "srun", "su", "runuser", "qsub", "bsub", "at", "batch"))
+
+
+def read_heredoc(reader: Reader, node: Node, texts: list[str], redirect: Redirect) -> None:
+    """Read a here-document as what it is written to or fed to."""
+    heredoc = redirect.heredoc
+    assert heredoc is not None
+    script = reader.script
+    body = script.text[heredoc.body.start : heredoc.body.end]
+    if "vllm" not in body.lower() and "VISIBLE_DEVICES" not in body:
+        return
+    kind, path = _destination(node, texts)
+    if not kind and not path:
+        return
+    region, lexeme = heredoc_region(script.region, heredoc)
+    context = Context(
+        path or script.context.path,
+        script.context.variables,
+        script.context.owner,
+        script.context.image,
+        script.context.sibling_reader,
+    )
+    if kind == "shell" and script.depth <= LIMIT:
+        outer = Outer(script, node, lexeme)
+        inner = Script.of(region, script.context, outer, script.depth + 1)
+        # A script written to a file runs at another time, in another environment.
+        elsewhere = bool(path) or any(basename(t) in ("ssh", "kubectl", "oc") for t in texts)
+        reader._read_inner(node, [], [], inner, elsewhere)
+        return
+    reading = _read(kind, path, region, context)
+    if reading is not None:
+        reader._guest(reading, region.text)
+
+
+def _read(kind: str, path: str, region: Region, context: Context) -> Reading | None:
+    if kind == "python":
+        return read_python(region, context)
+    if kind == "yaml":
+        return read_yaml(region, context)
+    if kind == "dockerfile":
+        return read_dockerfile(region, context)
+    module = host_for(path, region.text.partition("\n")[0])
+    return module.read(region, context) if module is not None else None
+
+
+def _destination(node: Node, texts: list[str]) -> tuple[str, str]:
+    """Return what a here-document is: the host's name where it is known, and the file it is written to."""
+    commands = [node]
+    if node.parent is not None and node.parent.kind == "pipeline":
+        siblings = node.parent.children
+        commands += [n for n in siblings[siblings.index(node) + 1 :] if n.kind == "command"]
+    for i, command in enumerate(commands):
+        words = texts if i == 0 else [w.text for w in command.words]
+        kind = _fed_to(words)
+        if kind:
+            return kind, ""
+        for redirect in command.redirects:
+            if redirect.op in (">", ">>", ">|", "&>") and redirect.target is not None:
+                return _of_path(redirect.target.text)
+        if "tee" in words:
+            names = [w for w in words[words.index("tee") + 1 :] if not w.startswith("-")]
+            if names:
+                return _of_path(names[0])
+    return "", ""
+
+
+def _of_path(path: str) -> tuple[str, str]:
+    shown = re.sub("[\ue000-\uf8ff]", "x", path)
+    if shown.endswith((".sh", ".bash", ".sbatch", ".slurm")):
+        return "shell", shown
+    return "", shown
+
+
+def _fed_to(words: list[str]) -> str:
+    names = [basename(w) for w in words]
+    data = launchers()
+    for i, name in enumerate(names):
+        if name in data["shells"] or name in _SCRIPT_RUNNERS:
+            return "shell"
+        if name in data["interpreters"]:
+            rest = [w for w in words[i + 1 :] if not w.startswith("-") or w == "-"]
+            return "python" if not rest or rest[0] == "-" else ""
+        if name in _APPLIERS:
+            return "yaml"
+        if name in data["container_tools"]:
+            if "build" in names[i:]:
+                return "dockerfile"
+            if "compose" in names[i:]:
+                return "yaml"
+    return ""
+
+
+def finish(reading: Reading) -> None:
+    """Mark what an outer script fills in: letters other hosts took for text become run-time parts."""
+    items: list[Item] = [*reading.variables, *reading.pins]
+    for site in reading.sites:
+        items += [*site.words, *site.variables, *site.pins]
+        for entry in site.entries:
+            entry.value = _dynamic(entry.value, entry)
+    for item in items:
+        _holes(item)
+
+
+def _spelled(item: Item) -> str:
+    place = item.place
+    return item.region.source.text[place.start : place.end]
+
+
+def _holes(item: Item) -> None:
+    if getattr(item, "holes", ()):
+        return
+    name = "text" if hasattr(item, "text") else "value"
+    text = getattr(item, name, None)
+    if not isinstance(text, str) or not any(is_hole(c) for c in text):
+        return
+    found = re.findall(r"\$\{[^}]*\}|\$\([^)]*\)|\$\w+|`[^`]*`", _spelled(item))
+    letters = [c for c in text if is_hole(c)]
+    holes = found if len(found) == len(letters) else ["$"] * len(letters)
+    order = iter(range(len(letters)))
+    fresh = "".join(chr(0xE000 + next(order)) if is_hole(c) else c for c in text)
+    setattr(item, name, fresh)
+    item.holes = tuple(holes)  # type: ignore[attr-defined]
+    if isinstance(item, Word) and len(fresh) == 1:
+        item.locked = item.locked or "written by the enclosing script"
+
+
+def _dynamic(value: object, item: Item) -> object:
+    if isinstance(value, str) and any(is_hole(c) for c in value):
+        return Dynamic(_spelled(item))
+    if isinstance(value, list):
+        return [_dynamic(v, item) for v in value]
+    if isinstance(value, dict):
+        return {k: _dynamic(v, item) for k, v in value.items()}
+    return value

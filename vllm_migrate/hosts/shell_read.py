@@ -1,0 +1,404 @@
+"""Reads the sites, pins and variables of one script and of the scripts inside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from vllm_migrate.hosts import Context
+from vllm_migrate.hosts.shell_env import QUIET, Environment, Setting, given
+from vllm_migrate.hosts.shell_list import WordList
+from vllm_migrate.hosts.shell_parse import DECLARERS, Node
+from vllm_migrate.hosts.shell_pins import Pins, cloned, command_pins, value_pins
+from vllm_migrate.hosts.shell_script import LIMIT, Binding, Flat, Outer, Script, guest_region
+from vllm_migrate.launch import Launch, basename, container_run, find_launch, launchers, script_of
+from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, is_hole
+from vllm_migrate.text import Region, Span
+
+RUNNERS = frozenset(
+    "eval ssh sshpass tmux screen su runuser sudo flock script watch xterm parallel gcloud pdsh clush setsid systemd-run".split()
+)
+"""Programs that run a word given to them as a command line."""
+_ELSEWHERE = frozenset("ssh sshpass gcloud pdsh clush kubectl oc".split())
+_LAUNCHY = re.compile(r"vllm")
+
+
+@dataclass
+class Around:
+    """What a guest script finds set around it."""
+
+    variables: list[Variable] = field(default_factory=list)
+    settings: list[Setting] = field(default_factory=list)
+    pins: list[Pin] = field(default_factory=list)
+    owner: str = ""
+
+
+class Reader:
+    """Reads one script. The sites, pins and problems end up in `reading`."""
+
+    def __init__(self, script: Script, around: Around | None = None, pins: Pins | None = None) -> None:
+        self.script = script
+        self.around = around or Around(owner=script.context.owner)
+        self.pins = pins or Pins()
+        self.reading = Reading()
+        self.environment = Environment(script)
+        self.launching: dict[int, int] = {}
+        """Commands that start a site, with how many other programs run inside them."""
+        self.used: set[int] = set()
+        self.tree = ""
+        self.others: list[Node] = []
+        self._prefix_sites: dict[int, list[Site]] = {}
+        self._runs = 0
+
+    def read(self) -> Reading:
+        script = self.script
+        for message, offset in script.errors:
+            span = script.region.nearest_span(offset, min(offset + 1, len(script.text)))
+            self.reading.problems.append(Problem("syntax", message, span.start, span.end))
+        value_pins(self.pins, script, self.around.owner)
+        for node in script.commands:
+            self._command(node)
+        self._unused_launches()
+        self._share()
+        self.environment.lock_read()
+        self._count()
+        return self.reading
+
+    # -- commands
+
+    def _command(self, node: Node) -> None:
+        script = self.script
+        if not node.words:
+            self._heredocs(node, [])
+            return
+        words = script.lists[id(node)]
+        first = next((i for i, t in enumerate(words.tokens) if t.lexeme is node.words[0]), 0)
+        flats = script.flatten(words, first, node)
+        texts = [flat.script.shown(flat, node) for flat in flats]
+        if not texts:
+            return
+        self.tree = cloned(texts, self.tree)
+        self.reading.links += command_pins(self.pins, flats, texts, node, self._owner(texts), self.tree)
+        head = basename(texts[0])
+        if head in DECLARERS:
+            return
+        if head in (".", "source") and len(texts) > 1 and not any(is_hole(c) for c in texts[1]):
+            self.reading.links.append(texts[1])
+        self._heredocs(node, texts)
+        if head in launchers()["talkers"]:
+            return
+        if self._launch(node, flats, texts):
+            return
+        if self._inner_scripts(node, flats, texts):
+            return
+        self._run_image(node, flats, texts)
+        if head not in QUIET and head not in script.functions:
+            self.others.append(node)
+        for variable in self.environment.prefixes.get(id(node), ()):
+            self.reading.variables.append(variable)
+
+    def _owner(self, texts: Sequence[str]) -> str:
+        return self.around.owner
+
+    def _launch(self, node: Node, flats: list[Flat], texts: list[str]) -> bool:
+        launch = find_launch(texts)
+        if launch is None:
+            return False
+        calls = self._calls(node, flats)
+        if calls is None:
+            self._site(node, flats, texts, launch)
+            return True
+        for call, given_words in calls:
+            merged: list[Flat] = []
+            for flat in flats:
+                hole = flat.lexeme.lone_hole
+                if hole is not None and hole.form == "list" and hole.name in ("@", "*"):
+                    merged += given_words
+                else:
+                    merged.append(flat)
+            shown = [flat.script.shown(flat, node) for flat in merged]
+            found = find_launch(shown)
+            if found is not None:
+                self._site(node, merged, shown, found)
+                self.launching.setdefault(id(call), 0)
+        return True
+
+    def _calls(self, node: Node, flats: list[Flat]) -> list[tuple[Node, list[Flat]]] | None:
+        """Return the calls of the function whose `"$@"` a command passes on, with their words."""
+        if not any(f.lexeme.lone_hole and f.lexeme.lone_hole.name in ("@", "*") for f in flats if f.script is self.script):
+            return None
+        function = next((a for a in node.ancestors() if a.kind == "function"), None)
+        if function is None or any(c.words and c.words[0].text == "shift" for c in function.walk()):
+            return None
+        out = []
+        for call in self.script.commands:
+            if call.words and call.words[0].text == function.name and not call.words[0].holes:
+                words = self.script.lists[id(call)]
+                first = next(i for i, t in enumerate(words.tokens) if t.lexeme is call.words[0])
+                out.append((call, self.script.flatten(words, first + 1, call)))
+        return out or None
+
+    def _site(self, node: Node, flats: list[Flat], texts: list[str], launch: Launch) -> Site:
+        program = flats[launch.program]
+        tokens = program.words.tokens
+        last = max(t.end for t in tokens if t.lexeme is not None)
+        site = Site(
+            launch.entry_point, "shell", program.words.region, Span(tokens[program.index].start, max(last, tokens[program.index].end))
+        )
+        site.words = [flat.word for flat in flats[launch.first :]]
+        for flat in flats:
+            self.used.add(id(flat.words))
+            if flat.script is self.script and flat.words.kind == "string" and flat.lexeme.quoted:
+                flat.word.locked = "quotes inside a variable that the shell only splits at blanks"
+        site.open = any(word.splits for word in site.words)
+        homes = [f.words for f in flats[max(launch.first - 1, 0) :]]
+        own = self.script.lists[id(node)]
+        site.word_home = own if any(h is own for h in homes) else homes[-1]
+        site.variable_home = own
+        site.owner = self.around.owner
+        site.pins = list(self.around.pins)
+        self.launching.setdefault(id(node), 0)
+        passed = self._given(flats, launch)
+        if launch.image is not None:
+            self._runs += 1
+            site.owner = f"{self.around.owner}run{self._runs}@{self.script.region.nearest_span(node.start, node.start).start}"
+            own.image = flats[launch.image].index if flats[launch.image].words is own else None
+            site.pins += self.pins.part(flats[launch.image], "image", node, owner=site.owner)
+        self._attach(site, node, passed, elsewhere=launch.image is not None)
+        self.reading.sites.append(site)
+        return site
+
+    def _given(self, flats: list[Flat], launch: Launch) -> list[Variable]:
+        found = [given(flats, i, False) for i in launch.assignments]
+        found += [given(flats, i, True) for i in launch.glued]
+        return [v for v in found if v is not None]
+
+    def _attach(self, site: Site, node: Node, passed: list[Variable], *, elsewhere: bool) -> None:
+        """Give a site the variables in its reach."""
+        variables = list(passed)
+        for variable in passed:
+            self._prefix_sites.setdefault(id(variable), []).append(site)
+        named = {v.name for v in passed if v.value is not None}
+        wanted = {v.name for v in passed if v.value is None}
+        prefixes = self.environment.prefixes.get(id(node), [])
+        settings = self.environment.seen_by(node)
+        if elsewhere:
+            prefixes = [v for v in prefixes if v.name in wanted]
+            settings = [s for s in settings if s.variable.name in wanted]
+        for variable in prefixes:
+            if variable.name not in named:
+                variables.append(variable)
+                self._prefix_sites.setdefault(id(variable), []).append(site)
+                named.add(variable.name)
+        for setting in settings:
+            if setting.variable.name not in named:
+                variables.append(setting.variable)
+                setting.sites.append(site)
+        if not elsewhere:
+            seen = {v.name for v in variables}
+            for variable in self.around.variables:
+                if variable.name not in seen:
+                    variables.append(variable)
+            for setting in self.around.settings:
+                if setting.variable.name not in seen:
+                    variables.append(setting.variable)
+                    setting.sites.append(site)
+        site.variables = variables
+
+    def _run_image(self, node: Node, flats: list[Flat], texts: list[str]) -> Launch | None:
+        """Report the image of a container run that starts no vLLM process by itself."""
+        run = container_run(texts)
+        if run is not None and run.image is not None and "exec" not in texts[: run.image]:
+            self.pins.part(flats[run.image], "image", node, owner=self.around.owner)
+        return run
+
+    # -- scripts inside words
+
+    def _inner_scripts(self, node: Node, flats: list[Flat], texts: list[str]) -> bool:
+        index = script_of(texts)
+        found = False
+        if index is not None:
+            found = self._inner(node, flats, texts, index)
+        elif any(basename(t) in RUNNERS or t in ("-c", "--command") for t in texts):
+            for i in range(1, len(texts)):
+                text = flats[i].lexeme.text
+                if (" " in text.strip() or flats[i].lexeme.lone_hole) and self._inner(node, flats, texts, i):
+                    found = True
+        if not found and len(texts) > 2 and basename(texts[0]) in launchers()["interpreters"] and "-c" in texts[1:-1]:
+            self._python(flats[texts.index("-c") + 1])
+        return found
+
+    def _python(self, flat: Flat) -> None:
+        from vllm_migrate.hosts import read_python
+
+        if "vllm" in flat.lexeme.text and flat.words.region is flat.script.region:
+            self._guest(read_python(guest_region(flat.script.region, flat.lexeme), self.script.context), flat.lexeme.text)
+
+    def _guest(self, reading: Reading, text: str) -> None:
+        from vllm_migrate.hosts.shell_guest import finish
+
+        finish(reading)
+        self.reading.extend(reading)
+
+    def _inner(self, node: Node, flats: list[Flat], texts: list[str], index: int) -> bool:
+        """Read a word as a script; tell whether it starts a site."""
+        if self.script.depth > LIMIT:
+            return False
+        flat = flats[index]
+        hole = flat.lexeme.lone_hole
+        made: list[Script] = []
+        if hole is not None:
+            made = self._scripts_of_variable(flat, node)
+        elif flat.words.region is flat.script.region and _LAUNCHY.search(texts[index]):
+            region = guest_region(flat.script.region, flat.lexeme)
+            outer = Outer(flat.script, node, flat.lexeme)
+            made = [Script.of(region, self.script.context, outer, self.script.depth + 1)]
+        found = False
+        for script in made:
+            elsewhere = any(basename(t) in _ELSEWHERE or basename(t) in launchers()["container_tools"] for t in texts[:index])
+            found = self._read_inner(node, flats, texts, script, elsewhere) or found
+        return found
+
+    def _read_inner(self, node: Node, flats: list[Flat], texts: list[str], script: Script, elsewhere: bool) -> bool:
+        run = container_run(texts)
+        around = Around(owner=self.around.owner, pins=list(self.around.pins))
+        passed: list[Variable] = []
+        if run is not None and run.image is not None:
+            passed = self._given(flats, run)
+            if "exec" not in texts[: run.image]:
+                self._runs += 1
+                at = self.script.region.nearest_span(node.start, node.start).start
+                around.owner = f"{self.around.owner}run{self._runs}@{at}"
+                around.pins += self.pins.part(flats[run.image], "image", node, owner=around.owner)
+        probe = Site("", "shell", script.region, Span(0, 0))
+        self._attach(probe, node, passed, elsewhere=elsewhere)
+        settings = [s for s in [*self.environment.settings, *self.around.settings] if probe in s.sites]
+        for setting in settings:
+            setting.sites.remove(probe)
+        own = {id(s.variable) for s in settings}
+        around.settings = settings
+        around.variables = [v for v in probe.variables if id(v) not in own]
+        for variable in around.variables:
+            self._prefix_sites[id(variable)] = [s for s in self._prefix_sites.get(id(variable), []) if s is not probe]
+        reader = Reader(script, around, self.pins)
+        inner = reader.read()
+        self.reading.extend(inner)
+        for site in inner.sites:
+            for variable in site.variables:
+                if variable in around.variables:
+                    self._prefix_sites.setdefault(id(variable), []).append(site)
+        if inner.sites:
+            extra = sum(1 for other in reader.others)
+            self.launching[id(node)] = self.launching.get(id(node), 0) + extra
+        else:
+            self.reading.variables += [v for v in around.variables if v not in self.around.variables]
+        return bool(inner.sites)
+
+    def _scripts_of_variable(self, flat: Flat, node: Node) -> list[Script]:
+        hole = flat.lexeme.lone_hole
+        assert hole is not None
+        script, use, origin = flat.script, node, flat.script.origin(flat.words, hole)
+        while origin is not None and origin.form == "outer":
+            found = script.outer_hole(origin)
+            if found is None:
+                return []
+            script, use, origin = found
+        if origin is None or not origin.name:
+            return []
+        out = []
+        for binding in script.before(origin.name, use):
+            if binding.value is None or not _LAUNCHY.search(binding.value.text):
+                continue
+            lexeme = binding.home.tokens[binding.index].lexeme
+            assert lexeme is not None
+            outer = Outer(script, binding.node, lexeme)
+            out.append(Script.of(binding.value, self.script.context, outer, self.script.depth + 1))
+            self.used.add(id(binding.words))
+        return out
+
+    def _heredocs(self, node: Node, texts: list[str]) -> None:
+        from vllm_migrate.hosts import shell_guest
+
+        for redirect in node.redirects:
+            if redirect.heredoc is not None:
+                shell_guest.read_heredoc(self, node, texts, redirect)
+
+    # -- launches a variable holds and nothing here runs
+
+    def _unused_launches(self) -> None:
+        """Report commands kept in a variable that is handed to something else (`ssh host "$CMD"`)."""
+        script = self.script
+        for name, bindings in script.bindings.items():
+            if any(id(b.words) in self.used for b in bindings) or not any(_holds_launch(b) for b in bindings):
+                continue
+            use = self._handed_on(name)
+            if use is None:
+                continue
+            flats = script.contents(name, use)
+            if not flats:
+                continue
+            texts = [flat.script.shown(flat, use) for flat in flats]
+            launch = find_launch(texts)
+            if launch is not None:
+                self._site(use, flats, texts, launch).word_home = flats[-1].words
+
+    def _handed_on(self, name: str) -> Node | None:
+        for node, hole in self.script.uses():
+            if hole.name != name or node.kind != "command" or not node.words:
+                continue
+            head = basename(node.words[0].text)
+            if head not in launchers()["talkers"] and head not in DECLARERS:
+                return node
+        return None
+
+    # -- who else
+
+    def _share(self) -> None:
+        """Lock words of variables that commands other than the sites use too."""
+        script = self.script
+        talkers = launchers()["talkers"]
+        for node, hole in script.uses():
+            if node.kind != "command" or not node.words or id(node) in self.launching:
+                continue
+            head = basename(node.words[0].text)
+            if head in talkers or head in DECLARERS or not hole.name or head in ("eval",) + tuple(launchers()["shells"]):
+                continue
+            if hole.form not in ("plain", "list", "default"):
+                continue
+            for binding in script.bindings.get(hole.name, ()):
+                if id(binding.words) in self.used:
+                    for word in binding.words.words.values():
+                        word.locked = word.locked or f"also used by {head}"
+
+    def _count(self) -> None:
+        """Decide which variables nothing but their sites can see."""
+        from vllm_migrate.hosts.shell_script import reaches
+
+        for setting in self.environment.settings:
+            if not setting.sites:
+                self.reading.variables.append(setting.variable)
+                continue
+            others = [n for n in self.others if reaches(setting.node, n) and id(n) not in self.launching]
+            inside = [n for n in self.script.commands if self.launching.get(id(n), 0) and reaches(setting.node, n)]
+            setting.variable.only = len({id(s) for s in setting.sites}) == 1 and not others and not inside
+        for site in self.reading.sites:
+            for variable in site.variables:
+                sites = self._prefix_sites.get(id(variable))
+                if sites:
+                    variable.only = len({id(s) for s in sites}) == 1
+
+
+def _holds_launch(binding: Binding) -> bool:
+    words: WordList = binding.words
+    texts = [t.lexeme.text for t in words.tokens if t.lexeme is not None]
+    launch = find_launch(texts) if texts else None
+    return launch is not None and launch.program < 4
+
+
+def read_script(region: Region, context: Context) -> Reading:
+    """Read a region as a shell script."""
+    reader = Reader(Script.of(region, context))
+    reading = reader.read()
+    reading.pins += [pin for pin in reader.pins.found if pin not in reading.pins]
+    return reading
