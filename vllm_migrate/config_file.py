@@ -80,7 +80,10 @@ def _toml(path: Path, raw: bytes) -> dict[str, Any]:
     try:
         return tomllib.loads(_decode(path, raw))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from None
+        # The parser's message ends with the place: "... (at line 1, column 18)".
+        at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+        where, what = (f"{path}:{at.group(1)}", str(error)[: at.start()]) if at else (str(path), str(error))
+        raise ConfigError(f"{where}: not TOML: {what}") from None
 
 
 def _tool_tables(data: dict[str, Any]) -> dict[str, Any]:

@@ -22,13 +22,13 @@ class Paint:
 
 
 def plain(text: str) -> str:
-    """Return one line of text without what could steer a terminal; tabs become a blank.
+    """Return one line of text without what could steer a terminal; tabs and line ends become a blank.
 
     One letter stays one letter, so that columns still count.
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else " " if c == "\t" else "\ufffd" for c in text)
+    return "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
 
 
 def width(text: str) -> int:

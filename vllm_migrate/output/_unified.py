@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 _CONTEXT = 3
@@ -20,6 +19,8 @@ Hunk = tuple[str, list[tuple[str, bytes]]]
 
 def hunks(before: bytes, after: bytes, context: int = _CONTEXT) -> Iterator[Hunk]:
     """Yield each hunk of a diff: its `@@` line, and its lines as (sign, line with its line end)."""
+    import difflib
+
     old, new = lines_of(before), lines_of(after)
     # What is equal at both ends is set aside first: the matcher's time grows with the square of the rest.
     head = 0
