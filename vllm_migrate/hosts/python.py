@@ -1,0 +1,121 @@
+"""Python: `LLM(...)`, engine arguments, argument lists of a subprocess, shell commands in strings."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from vllm_migrate.hosts import Context
+from vllm_migrate.hosts.python_calls import read_calls
+from vllm_migrate.hosts.python_env import (
+    attach,
+    given_environment,
+    loose_environments,
+    read_environment,
+    sink_calls,
+)
+from vllm_migrate.hosts.python_flow import Build, Flow
+from vllm_migrate.hosts.python_lists import Lists, read_lists
+from vllm_migrate.hosts.python_maps import Maps
+from vllm_migrate.hosts.python_names import read_mentions
+from vllm_migrate.hosts.python_pins import Pins
+from vllm_migrate.hosts.python_source import Module, parse
+from vllm_migrate.hosts.python_strings import read_strings
+from vllm_migrate.model import Item, Pin, Problem, Reading, Site
+from vllm_migrate.text import Region, Span
+
+NAME = "python"
+_SHEBANG = re.compile(r"#!.*\bpython[0-9.]*\b|#!.*\buv run\b.*")
+
+
+def claims(path: str, head: str) -> bool:
+    """Tell whether a file is Python, by its name or its first line."""
+    name = path.rsplit("/", 1)[-1]
+    if name.endswith((".py", ".pyi", ".pyw")):
+        return True
+    return "." not in name and _SHEBANG.match(head) is not None
+
+
+def verify(text: str) -> str | None:
+    """Return why libcst cannot read a module's text, or None where it can."""
+    import libcst
+
+    try:
+        libcst.parse_module(text)
+    except libcst.ParserSyntaxError as error:
+        return f"line {error.raw_line}: {error.message}"
+    except (RecursionError, ValueError) as error:
+        return str(error) or type(error).__name__
+    return None
+
+
+def read(region: Region, context: Context) -> Reading:
+    """Return the launches, pins and names of a module. A module that does not parse gives a problem."""
+    reading = Reading()
+    try:
+        module = parse(region)
+    except SyntaxError as error:
+        reading.problems.append(_problem(region, error))
+        return reading
+    maps = Maps(module, Flow(module))
+    lists = Lists(module, maps)
+    sites: list[tuple[Site, ast.AST]] = list(read_calls(module, maps))
+    sinks: set[ast.AST] = set()
+    built: set[Build] = set()
+    skip: set[ast.AST] = set()
+    for site, node, build in read_lists(module, lists):
+        calls = sink_calls(module, node, build)
+        sinks.update(calls)
+        if build is not None:
+            built.add(build)
+        given_environment(module, maps, site, calls)
+        sites.append((site, node))
+    skip.update(lists.texts())
+    for told in read_strings(module, maps.flow, context, skip):
+        calls = sink_calls(module, told.node, told.build)
+        for site in told.sites:
+            sinks.update(calls)
+            given_environment(module, maps, site, calls)
+            sites.append((site, told.node))
+        reading.extend(told.reading)
+    inner = set(map(id, reading.sites))
+    reading.sites += [s for s, _ in sites if id(s) not in inner]
+    process = read_environment(module, maps)
+    reading.variables += attach(module, maps, process, sites, sinks)
+    known = {id(v) for s in reading.sites for v in s.variables}
+    loose = [v for v in loose_environments(module, maps) if id(v) not in known]
+    reading.variables += loose
+    maps.lock_others()
+    lists.lock_others(built)
+    _pins(module, maps, reading)
+    reading.mentions += read_mentions(module, maps)
+    for site in reading.sites:
+        site.owner = site.owner or context.owner
+    reading.sites.sort(key=lambda s: s.place)
+    return reading
+
+
+def _pins(module: Module, maps: Maps, reading: Reading) -> None:
+    places: set[tuple[Span, str]] = set()
+    inner: list[Item] = [*reading.pins, *(p for s in reading.sites for p in s.pins)]
+    for pin in inner:
+        places.add((pin.place, getattr(pin, "kind", "")))
+    for site in reading.sites:
+        reading.pins += [p for p in site.pins if p not in reading.pins]
+    taken = [place for place, _ in places]
+    for pin in Pins(module, maps).read():
+        if isinstance(pin, Pin) and not any(_within(t, pin.place) for t in taken):
+            reading.pins.append(pin)
+
+
+def _within(a: Span, b: Span) -> bool:
+    return b.start <= a.start and a.end <= b.end
+
+
+def _problem(region: Region, error: SyntaxError) -> Problem:
+    line = error.lineno or 1
+    starts = [0, *(m.end() for m in re.finditer(r"\r\n|\r|\n", region.text))]
+    offset = starts[min(line, len(starts)) - 1] + max((error.offset or 1) - 1, 0)
+    offset = min(offset, len(region.text))
+    place = region.nearest_span(offset, offset)
+    return Problem("syntax", f"not valid Python: {error.msg}", place.start, place.end)

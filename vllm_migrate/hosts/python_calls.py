@@ -1,0 +1,93 @@
+"""Finds calls that configure an engine: `LLM(...)`, `EngineArgs(...)`, `engine_kwargs=dict(...)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from vllm_migrate.hosts.python_edit import Plan
+from vllm_migrate.hosts.python_maps import Found, Maps
+from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.launch import launchers
+from vllm_migrate.model import Entry, Site
+from vllm_migrate.text import Edit
+
+
+def read_calls(module: Module, maps: Maps) -> Iterator[tuple[Site, ast.AST]]:
+    """Yield every site in keyword form, with its node."""
+    callables: dict[str, str] = launchers()["callables"]
+    for node in module.nodes:
+        if isinstance(node, ast.Call):
+            entry_point = callables.get(module.dotted(node.func))
+            skip = 0
+            if entry_point is None and module.dotted(node.func) in ("functools.partial", "partial") and node.args:
+                entry_point = callables.get(module.dotted(node.args[0]))
+                skip = 1
+            if entry_point is not None:
+                site = _construction(module, maps, node, entry_point, skip)
+                if site is not None:
+                    yield site, node
+                continue
+            for keyword in node.keywords:
+                if keyword.arg == "engine_kwargs" and _engine_kwargs(module, node):
+                    yield _mapping(module, maps, keyword.value), keyword.value
+        elif isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == "engine_kwargs":
+                    yield _mapping(module, maps, value), value
+
+
+def _engine_kwargs(module: Module, call: ast.Call) -> bool:
+    name = module.dotted(call.func) or module.raw(call.func)
+    return "sglang" not in name.lower() and "vllm" not in name.split(".")[:1]
+
+
+def _construction(module: Module, maps: Maps, call: ast.Call, entry_point: str, skip: int) -> Site | None:
+    bracket = maps.bracket(call)
+    if bracket is None:
+        return None
+    cluster = maps.cluster(call, "entry")
+    cluster.home = bracket
+    site = Site(entry_point, "python", module.region, module.span(call), entry_home=cluster)
+    found = Found()
+    if len(call.args) > skip:
+        first = call.args[skip]
+        if isinstance(first, ast.Starred):
+            found.open = True
+        elif skip == 0:
+            entry = maps.positional(call, "model", cluster)
+            if entry is not None:
+                found.items.append(entry)
+        found.open = found.open or len(call.args) > skip + 1
+    found.join(maps.keywords(call, "entry", cluster))
+    site.entries = [i for i in found.items if isinstance(i, Entry)]
+    site.open = found.open
+    guard = module.guard(call)
+    for entry in site.entries:
+        entry.guarded = entry.guarded or guard
+    return site
+
+
+def _mapping(module: Module, maps: Maps, node: ast.expr) -> Site:
+    cluster = maps.cluster(node, "entry")
+    found = maps.read(node, "entry", cluster)
+    home = cluster
+    if cluster.home is None and len(found.builds) == 1:
+        home = maps.cluster(found.builds[0], "entry")
+    site = Site("EngineArgs", "python", module.region, module.span(node), entry_home=home)
+    if isinstance(node, (ast.Dict, ast.Call)):
+        inner, parent = maps.bracket(node), module.parents.get(node)
+        call = module.parents.get(parent) if isinstance(parent, ast.keyword) else None
+        if inner is not None and isinstance(parent, ast.keyword) and isinstance(call, ast.Call):
+            outer = maps.bracket(call)
+            if outer is not None:
+                index, holder = outer.index(parent), outer
+
+                def gone(plan: Plan) -> list[Edit]:
+                    plan.of(holder).removed.add(index)
+                    return []
+
+                cluster.empty.setdefault(id(inner), gone)
+    site.entries = [i for i in found.items if isinstance(i, Entry)]
+    site.open = found.open
+    return site

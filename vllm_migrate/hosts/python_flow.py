@@ -1,0 +1,268 @@
+"""Follows lists, dicts and strings that a module builds up in a variable.
+
+A *build* is one value given to a variable and what is added to it later (`cmd += […]`,
+`kwargs["x"] = …`). Branches are joined, so what follows an `if` counts for the builds of both arms.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from vllm_migrate.hosts.python_source import Module, Scope
+
+_ADDING = ("append", "extend", "insert", "update", "setdefault")
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """Something added to a build. kind: "append", "extend", "insert", "update", "setdefault", "aug"
+    (`+=`, `|=`) or "item" (`x[key] = value`)."""
+
+    kind: str
+    statement: ast.stmt
+    call: ast.Call | None = None
+
+
+@dataclass(eq=False)
+class Build:
+    """One value of a variable. origin: the expression it begins with, None where the file has none."""
+
+    name: str
+    origin: ast.expr | None
+    statement: ast.AST
+    events: list[Event] = field(default_factory=list)
+    uses: list[ast.expr] = field(default_factory=list)
+
+
+Reach = list[tuple[Build, int]]
+"""Builds that reach a use, each with the number of events that had happened by then."""
+
+
+class Flow:
+    """All builds of all variables of a module, found when asked for."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._walks: dict[tuple[Scope, str], _Walk] = {}
+        self._bound: dict[Scope, set[str]] = {}
+
+    def builds(self, node: ast.expr) -> list[Build]:
+        """Return every build of the variable that a name or `self.x` stands for."""
+        walk = self._walk(node)
+        return walk.builds if walk else []
+
+    def reach(self, node: ast.expr) -> Reach:
+        """Return the builds that reach a use of a variable."""
+        walk = self._walk(node)
+        return walk.reach.get(node, []) if walk else []
+
+    def _walk(self, node: ast.expr) -> _Walk | None:
+        key = self._key(node)
+        if key is None:
+            return None
+        if key not in self._walks:
+            self._walks[key] = _Walk(self.module, *key)
+        return self._walks[key]
+
+    def _key(self, node: ast.expr) -> tuple[Scope, str] | None:
+        if isinstance(node, ast.Name):
+            scope: ast.AST = node
+            while True:
+                scope = self.module.scope(scope)
+                is_module = isinstance(scope, ast.Module)
+                if isinstance(scope, ast.ClassDef) and scope is not self.module.scope(node):
+                    continue
+                if node.id in self._names(scope):
+                    return scope, node.id
+                if is_module:
+                    return None
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            for a in self.module.ancestors(node):
+                if isinstance(a, ast.ClassDef):
+                    return a, f"self.{node.attr}"
+        return None
+
+    def _names(self, scope: Scope) -> set[str]:
+        if scope not in self._bound:
+            names: set[str] = set()
+            outside: set[str] = set()
+            if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                names.update(a.arg for a in _parameters(scope))
+            for node in _own_nodes(scope):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    names.add(node.id)
+                elif isinstance(node, (ast.Global, ast.Nonlocal)):
+                    outside.update(node.names)
+            self._bound[scope] = names - outside
+        return self._bound[scope]
+
+
+def _parameters(scope: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
+    a = scope.args
+    extra = [x for x in (a.vararg, a.kwarg) if x is not None]
+    return [*a.posonlyargs, *a.args, *a.kwonlyargs, *extra]
+
+
+def _own_nodes(scope: Scope) -> Iterable[ast.AST]:
+    stack: list[ast.AST] = list(scope.body)
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+class _Walk:
+    def __init__(self, module: Module, scope: Scope, name: str) -> None:
+        self.module = module
+        self.name = name
+        self.builds: list[Build] = []
+        self.reach: dict[ast.expr, Reach] = {}
+        self._later: list[Scope] = []
+        live: list[Build] = []
+        if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
+            a.arg == name for a in _parameters(scope)
+        ):
+            live = [self._new(None, scope)]
+        live = self._run(scope.body, live)
+        own = set(scope.body) if name.startswith("self.") else set()
+        while self._later:
+            inner = self._later.pop(0)
+            if not name.startswith("self.") and name in _rebound(inner):
+                continue
+            after = self._run(inner.body, list(live or self.builds))
+            if inner in own:
+                live = _union(live, after)
+
+    def _new(self, origin: ast.expr | None, statement: ast.AST) -> Build:
+        build = Build(self.name, origin, statement)
+        self.builds.append(build)
+        return build
+
+    def _is(self, node: ast.AST) -> bool:
+        if self.name.startswith("self."):
+            return (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "self"
+                and node.attr == self.name[5:]
+            )
+        return isinstance(node, ast.Name) and node.id == self.name
+
+    def _run(self, statements: Sequence[ast.stmt], live: list[Build]) -> list[Build]:
+        for s in statements:
+            live = self._statement(s, live)
+        return live
+
+    def _statement(self, s: ast.stmt, live: list[Build]) -> list[Build]:
+        if isinstance(s, ast.If):
+            self._loads(s.test, live)
+            return _union(self._run(s.body, live), self._run(s.orelse, live))
+        if isinstance(s, (ast.For, ast.AsyncFor)):
+            self._loads(s.iter, live)
+            if any(self._is(n) for n in ast.walk(s.target)):
+                live = [self._new(None, s)]
+            live = _union(live, self._run(s.body, live))
+            return self._run(s.orelse, live)
+        if isinstance(s, ast.While):
+            self._loads(s.test, live)
+            live = _union(live, self._run(s.body, live))
+            return self._run(s.orelse, live)
+        if isinstance(s, (ast.With, ast.AsyncWith)):
+            for item in s.items:
+                self._loads(item.context_expr, live)
+                if item.optional_vars is not None and any(self._is(n) for n in ast.walk(item.optional_vars)):
+                    live = [self._new(None, s)]
+            return self._run(s.body, live)
+        if isinstance(s, ast.Try) or type(s).__name__ == "TryStar":
+            assert isinstance(s, ast.Try) or hasattr(s, "handlers")
+            tried = self._run(s.body, live)  # type: ignore[attr-defined]
+            out = self._run(s.orelse, tried)  # type: ignore[attr-defined]
+            for handler in s.handlers:
+                out = _union(out, self._run(handler.body, _union(live, tried)))
+            return self._run(s.finalbody, out)  # type: ignore[attr-defined]
+        if isinstance(s, ast.Match):
+            self._loads(s.subject, live)
+            out = list(live)
+            for case in s.cases:
+                out = _union(out, self._run(case.body, live))
+            return out
+        if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            self._later.append(s)
+            for expression in (*s.decorator_list, *_defaults(s)):
+                self._loads(expression, live)
+            return live
+        return self._simple(s, live)
+
+    def _simple(self, s: ast.stmt, live: list[Build]) -> list[Build]:
+        if isinstance(s, (ast.Assign, ast.AnnAssign)):
+            targets = s.targets if isinstance(s, ast.Assign) else [s.target]
+            if s.value is None:
+                return live
+            self._loads(s.value, live)
+            for target in targets:
+                if self._is(target):
+                    return [self._new(s.value if len(targets) == 1 else None, s)]
+                if isinstance(target, ast.Subscript) and self._is(target.value) and len(targets) == 1:
+                    for build in live:
+                        build.events.append(Event("item", s))
+                    self._loads(target.slice, live)
+                else:
+                    stored = [n for n in ast.walk(target) if self._is(n)]
+                    if any(isinstance(n.ctx, ast.Store) for n in stored):  # type: ignore[attr-defined]
+                        return [self._new(None, s)]
+                    self._loads(target, live)
+            return live
+        if isinstance(s, ast.AugAssign) and self._is(s.target):
+            self._loads(s.value, live)
+            for build in live:
+                build.events.append(Event("aug", s))
+            return live
+        if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call):
+            call = s.value
+            func = call.func
+            if isinstance(func, ast.Attribute) and self._is(func.value) and func.attr in _ADDING:
+                for argument in (*call.args, *(k.value for k in call.keywords)):
+                    self._loads(argument, live)
+                for build in live:
+                    build.events.append(Event(func.attr, s, call))
+                return live
+        self._loads(s, live)
+        if isinstance(s, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
+            return []
+        return live
+
+    def _loads(self, root: ast.AST, live: list[Build]) -> None:
+        for node in ast.walk(root):
+            if self._is(node):
+                assert isinstance(node, ast.expr)
+                self.reach[node] = [(b, len(b.events)) for b in live]
+                for build in live:
+                    build.uses.append(node)
+
+
+def _defaults(s: ast.stmt) -> list[ast.expr]:
+    if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return [*s.args.defaults, *(d for d in s.args.kw_defaults if d is not None)]
+    return []
+
+
+def _rebound(scope: Scope) -> set[str]:
+    names: set[str] = set()
+    outside: set[str] = set()
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        names.update(a.arg for a in _parameters(scope))
+    if isinstance(scope, ast.ClassDef):
+        return names
+    for node in _own_nodes(scope):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            outside.update(node.names)
+    return names - outside
+
+
+def _union(a: list[Build], b: list[Build]) -> list[Build]:
+    return [*a, *(x for x in b if x not in a)]

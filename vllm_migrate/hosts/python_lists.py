@@ -1,0 +1,524 @@
+"""Reads argument lists: literals, sums, starred parts, and lists that grow in a variable."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from vllm_migrate.hosts.python_commas import Bracket
+from vllm_migrate.hosts.python_edit import Cluster, Plan, Slot
+from vllm_migrate.hosts.python_flow import Build, Event
+from vllm_migrate.hosts.python_maps import Maps, bracket_quote
+from vllm_migrate.hosts.python_region import has_text, says
+from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.hosts.python_text import quote_of, write_string
+from vllm_migrate.hosts.python_values import value_edits, value_of
+from vllm_migrate.launch import container_launch, find_launch
+from vllm_migrate.model import CannotRender, Dynamic, Pin, Replace, Site, Variable, Word
+from vllm_migrate.text import Edit, Span
+
+_LIMIT = 6
+
+ListNode = ast.List | ast.Tuple
+
+
+@dataclass(eq=False)
+class Root:
+    """A whole argument list: a list in place, or all of a variable's value."""
+
+    node: ast.AST
+    build: Build | None
+    words: list[Word]
+    inside: list[ast.expr]
+    """Names of other lists that it takes words from."""
+
+
+@dataclass
+class _Line:
+    words: list[Word] = field(default_factory=list)
+    names: list[ast.expr] = field(default_factory=list)
+
+    def plus(self, other: _Line) -> _Line:
+        return _Line(self.words + other.words, self.names + other.names)
+
+
+class Lists:
+    """Reads the argument lists of one module; keeps the words it has made."""
+
+    def __init__(self, module: Module, maps: Maps) -> None:
+        self.module = module
+        self.maps = maps
+        self.flow = maps.flow
+        self.used: set[ast.expr] = set()
+        self._words: dict[ast.AST, list[Word]] = {}
+        self._clusters: dict[object, Cluster] = {}
+        self._busy: set[Build] = set()
+        self._builds: dict[Build, set[Word]] = {}
+
+    def texts(self) -> set[ast.AST]:
+        """Return the nodes that were read as words of one word each."""
+        return {node for node, words in self._words.items() if words and " " not in words[0].text}
+
+    def cluster(self, key: object) -> Cluster:
+        if key not in self._clusters:
+            self._clusters[key] = Cluster(self.module, self._spell)
+        return self._clusters[key]
+
+    def roots(self) -> Iterator[Root]:
+        """Yield every argument list of the module that stands for itself."""
+        seen: set[object] = set()
+        for node in self.module.nodes:
+            if not isinstance(node, (ast.List, ast.Tuple)) or not isinstance(node.ctx, ast.Load):
+                continue
+            if not node.elts and not isinstance(self.module.parents.get(node), (ast.Assign, ast.AnnAssign)):
+                continue
+            top = self._top(node)
+            if top in seen:
+                continue
+            seen.add(top)
+            builds = self._owners(top)
+            for build in builds:
+                if build not in seen:
+                    seen.add(build)
+                    for line in self.build(build, len(build.events)):
+                        yield Root(build.origin or top, build, line.words, line.names)
+            if not builds and not self._part_of_build(top):
+                for line in self.lines(top, self.cluster(top)):
+                    yield Root(top, None, line.words, line.names)
+
+        for statement in self.module.nodes:
+            # `cmd = base + extra`: no list in sight, but the names stand for lists.
+            if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+                continue
+            value = statement.value
+            if value in seen or not isinstance(value, (ast.Name, ast.BinOp, ast.Call, ast.Subscript)):
+                continue
+            names = [n for n in ast.walk(value) if isinstance(n, ast.Name) and self.flow.reach(n)]
+            if not any(self._listy(b) for n in names for b, _ in self.flow.reach(n)) or has_text(value):
+                continue
+            for build in self._owners(value):
+                if build not in seen:
+                    seen.add(build)
+                    for line in self.build(build, len(build.events)):
+                        yield Root(value, build, line.words, line.names)
+
+    def _top(self, node: ast.expr) -> ast.expr:
+        """Return the largest list expression a list literal is part of."""
+        while True:
+            parent = self.module.parents.get(node)
+            if (isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add)) or (
+                isinstance(parent, ast.IfExp) and node is not parent.test
+            ):
+                node = parent
+            elif isinstance(parent, ast.Starred):
+                holder = self.module.parents.get(parent)
+                if not isinstance(holder, (ast.List, ast.Tuple)):
+                    return node
+                node = holder
+            elif isinstance(parent, ast.Call) and self._copies(parent) and parent.args[:1] == [node]:
+                node = parent
+            else:
+                return node
+
+    def _copies(self, call: ast.Call) -> bool:
+        return isinstance(call.func, ast.Name) and call.func.id in ("list", "tuple") and len(call.args) == 1
+
+    def _target(self, top: ast.expr) -> ast.expr | None:
+        parent = self.module.parents.get(top)
+        if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and parent.value is top:
+            return parent.targets[0]
+        if isinstance(parent, (ast.AnnAssign, ast.AugAssign)) and parent.value is top:
+            return parent.target
+        return None
+
+    def _owners(self, top: ast.expr) -> list[Build]:
+        target = self._target(top)
+        if target is None or isinstance(self.module.parents.get(top), ast.AugAssign):
+            return []
+        return [b for b in self.flow.builds(target) if b.origin is top]
+
+    def _part_of_build(self, top: ast.expr) -> bool:
+        """Tell whether a list is added to a variable, whose builds show it."""
+        parent = self.module.parents.get(top)
+        if isinstance(parent, ast.AugAssign):
+            return bool(self.flow.builds(parent.target))
+        if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
+            return parent.func.attr in ("extend", "append") and bool(self.flow.builds(parent.func.value))
+        return False
+
+    def build(self, build: Build, count: int) -> list[_Line]:
+        """Return the words of a variable after its first `count` events, one line for each variant."""
+        if build in self._busy or build.origin is None:
+            return []
+        self._busy.add(build)
+        cluster = self.cluster(build)
+        out = self.lines(build.origin, cluster)
+        for event in build.events[:count]:
+            added = self._event(event, cluster, build)
+            out = [a.plus(b) for a, b in product(out, added)][:_LIMIT]
+        self._busy.discard(build)
+        self._builds.setdefault(build, set()).update(w for line in out for w in line.words)
+        return out
+
+    def _event(self, event: Event, cluster: Cluster, build: Build) -> list[_Line]:
+        s, call = event.statement, event.call
+
+        def gone(plan: Plan) -> list[Edit]:
+            plan.statements[s] = None
+            return []
+
+        if event.kind == "append" and call is not None and len(call.args) == 1 and not call.keywords:
+            bracket = self.maps.bracket(call)
+            if bracket is None or isinstance(call.args[0], ast.Starred):
+                return [_Line()]
+            cluster.empty[id(bracket)] = gone
+            words = self._element(call.args[0], bracket, 0, cluster)
+            for word in words:
+                slot = cluster.slot(word)
+                if slot is not None:
+                    slot.single, slot.statement = f"{build.name}.", s
+            return [_Line(list(words))]
+        value: ast.expr | None = None
+        if event.kind == "extend" and call is not None and len(call.args) == 1:
+            value = call.args[0]
+        elif event.kind == "aug" and isinstance(s, ast.AugAssign) and isinstance(s.op, ast.Add):
+            value = s.value
+        if value is None:
+            return [_Line()]
+        if isinstance(value, (ast.List, ast.Tuple)):
+            inner = self.maps.bracket(value)
+            if inner is not None:
+                cluster.empty[id(inner)] = gone
+        return self.lines(value, cluster)
+
+    def lines(self, node: ast.expr, cluster: Cluster) -> list[_Line]:
+        """Return the words of a list expression, one line for each variant of it."""
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return self._literal(node, cluster)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            left, right = self.lines(node.left, cluster), self.lines(node.right, cluster)
+            return [a.plus(b) for a, b in product(left, right)][:_LIMIT]
+        if isinstance(node, ast.IfExp):
+            arms = [*self.lines(node.body, cluster), *self.lines(node.orelse, cluster)]
+            if any(find_launch([w.text for w in arm.words]) for arm in arms):
+                return arms[:_LIMIT]
+            joined = _Line()
+            for arm in arms:
+                joined = joined.plus(arm)
+            return [joined]
+        if isinstance(node, ast.Call):
+            func = node.func
+            if self._copies(node):
+                return self.lines(node.args[0], cluster)
+            if isinstance(func, ast.Attribute) and func.attr == "copy" and not node.args:
+                return self.lines(func.value, cluster)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            piece = node.slice
+            if piece.lower is None and piece.upper is None and piece.step is None:
+                return self.lines(node.value, cluster)
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            reach = [(b, n) for b, n in self.flow.reach(node) if b.origin is not None]
+            found = [line for b, n in reach for line in self.build(b, n) if self._listy(b)]
+            if found:
+                return [_Line(line.words, [*line.names, node]) for line in found][:_LIMIT]
+        return [_Line([self._hole(node, splits=True)])]
+
+    def _listy(self, build: Build) -> bool:
+        return isinstance(
+            build.origin, (ast.List, ast.Tuple, ast.BinOp, ast.IfExp, ast.Call, ast.Subscript, ast.Name)
+        ) and not (build.origin is not None and has_text(build.origin))
+
+    def _hole(self, node: ast.expr, *, splits: bool) -> Word:
+        known = self._words.get(node)
+        if known:
+            return known[0]
+        span = self.module.span(node)
+        word = Word(
+            self.module.region,
+            span,
+            self.cluster(node),
+            text="\ue000",
+            holes=(self.module.text[span.start : span.end],),
+            splits=splits,
+            locked="the words are put together while the program runs",
+        )
+        self._words[node] = [word]
+        return word
+
+    def _literal(self, node: ListNode, cluster: Cluster) -> list[_Line]:
+        bracket = self.maps.bracket(node)
+        if bracket is None:
+            return [_Line()]
+        if cluster.home is None:
+            cluster.home = bracket
+        out = [_Line()]
+        for i, element in enumerate(node.elts):
+            if isinstance(element, ast.Starred):
+                added = self._starred(element, bracket, i, cluster)
+            else:
+                added = [_Line(list(self._element(element, bracket, i, cluster)))]
+            out = [a.plus(b) for a, b in product(out, added)][:_LIMIT]
+        return out
+
+    def _starred(self, element: ast.Starred, bracket: Bracket, i: int, cluster: Cluster) -> list[_Line]:
+        value = element.value
+
+        def gone(plan: Plan) -> list[Edit]:
+            plan.of(bracket).removed.add(i)
+            return []
+
+        for inner_node in _only_lists(value):
+            inner = self.maps.bracket(inner_node)
+            if inner is not None:
+                cluster.empty.setdefault(id(inner), gone)
+        return self.lines(value, cluster)
+
+    def _element(self, node: ast.expr, bracket: Bracket, i: int, cluster: Cluster) -> list[Word]:
+        known = self._words.get(node)
+        if known is not None:
+            return known
+        text, holes = self._said(node)
+        word = Word(self.module.region, bracket.items[i], cluster, text=text, holes=holes)
+        word.guarded = self.module.guard(node)
+        slot = Slot(word, bracket=bracket, index=i)
+        slot.write = lambda change: self._write(change, node, bracket)
+        cluster.add(slot)
+        self._words[node] = [word]
+        return [word]
+
+    def _said(self, node: ast.expr) -> tuple[str, tuple[str, ...]]:
+        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+            return str(node.value), ()
+        value = self._json(node)
+        if value is not None:
+            return json.dumps(value), ()
+        said = says(self.module, node)
+        return said.text, tuple(said.holes)
+
+    def _json(self, node: ast.expr) -> Any:
+        """Return the literal value of `json.dumps(value)`, or None."""
+        if isinstance(node, ast.Call) and self.module.dotted(node.func) == "json.dumps" and len(node.args) == 1:
+            value = value_of(self.module, node.args[0])
+            return None if _dynamic(value) else value
+        return None
+
+    def _write(self, change: Replace, node: ast.expr, bracket: Bracket) -> list[Edit]:
+        item = change.item
+        assert isinstance(item, Word)
+        holes = change.holes or item.holes
+        if change.value == item.text and holes == item.holes:
+            return []
+        quote = bracket_quote(bracket, self.maps.quote)
+        if self._json(node) is not None and isinstance(node, ast.Call):
+            try:
+                value = json.loads(change.value)
+            except ValueError:
+                value = None
+            if isinstance(value, (dict, list)):
+                return value_edits(self.module, node.args[0], value, quote)
+        span = self.module.span(node)
+        quote = quote_of(self.module.text[span.start : span.end]) or quote
+        written = write_string(str(change.value), holes, quote)
+        if written is None:
+            raise CannotRender("the text cannot be written as a Python string")
+        return [Edit(span.start, span.end, written)]
+
+    def _spell(self, bracket: Bracket, key: str, value: Any, holes: Sequence[str]) -> str:
+        written = write_string(str(value), holes, bracket_quote(bracket, self.maps.quote))
+        if written is None:
+            raise CannotRender("the text cannot be written as a Python string")
+        return written
+
+    def lock_others(self, launched: set[Build]) -> None:
+        """Lock words of variables that something else than the launches read here uses too."""
+        for build, words in self._builds.items():
+            for use in build.uses:
+                parent = self.module.parents.get(use)
+                reason = ""
+                if isinstance(parent, ast.Compare) and isinstance(parent.left, ast.Constant):
+                    names = {parent.left.value}
+                elif isinstance(parent, ast.Attribute) and parent.attr in ("index", "remove", "count"):
+                    call = self.module.parents.get(parent)
+                    constants = call.args if isinstance(call, ast.Call) else []
+                    names = {a.value for a in constants if isinstance(a, ast.Constant)}
+                elif build in launched or use in self.used:
+                    continue
+                else:
+                    names = set()
+                    reason = " ".join(self.module.raw(self.module.statement(use) or use).split())[:60]
+                for word in words:
+                    if word.locked or word.container is not self._clusters.get(build):
+                        continue
+                    if reason or word.text in names:
+                        code = reason or " ".join(self.module.raw(parent or use).split())[:60]
+                        word.locked = f"also used by `{code}`"
+
+
+def _only_lists(node: ast.expr) -> list[ListNode]:
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [node]
+    if isinstance(node, ast.IfExp):
+        for arm, other in ((node.body, node.orelse), (node.orelse, node.body)):
+            empty = isinstance(other, (ast.List, ast.Tuple)) and not other.elts
+            if empty and isinstance(arm, (ast.List, ast.Tuple)):
+                return [arm]
+    return []
+
+
+def _dynamic(value: Any) -> bool:
+    if isinstance(value, Dynamic):
+        return True
+    if isinstance(value, dict):
+        return any(_dynamic(v) for v in value.values())
+    return isinstance(value, list) and any(_dynamic(v) for v in value)
+
+
+def read_lists(module: Module, lists: Lists) -> Iterator[tuple[Site, ast.AST, Build | None]]:
+    """Yield every site that is an argument list, with its node and the variable it is built in."""
+    found: list[tuple[Root, Site]] = []
+    inner: set[Build] = set()
+    for root in lists.roots():
+        site = _site(module, lists, root)
+        if site is None:
+            continue
+        lists.used.update(root.inside)
+        found.append((root, site))
+        for name in root.inside:
+            inner.update(b for b, _ in lists.flow.reach(name))
+    for root, site in found:
+        if root.build is not None and root.build in inner and all(u in lists.used for u in root.build.uses):
+            # Only a part of other lists, which show its words.
+            continue
+        yield site, root.node, root.build
+
+
+def _site(module: Module, lists: Lists, root: Root) -> Site | None:
+    texts = [w.text for w in root.words]
+    launch = find_launch(texts)
+    words = root.words
+    image = ""
+    if launch is None and root.build is None:
+        image, command, words = _container(module, lists, root)
+        if image:
+            launch = container_launch([w.text for w in words], image, command)
+    if launch is None or _has_arguments_beside(module, root.node):
+        return None
+    first = words[launch.program] if launch.program < len(words) else words[0] if words else None
+    home = lists.cluster(root.build if root.build is not None else root.node)
+    span = module.span(root.node) if isinstance(root.node, ast.expr) else Span(0, 0)
+    site = Site(launch.entry_point, "python", module.region, span, word_home=home)
+    site.words = words[launch.first :]
+    if site.words and site.words[-1].container is not home:
+        end = site.words[-1].container
+        site.word_home = home if home.home is not None else end
+    site.open = any(w.splits for w in site.words)
+    guard = module.guard(root.node)
+    for word in site.words:
+        word.guarded = word.guarded or guard
+    if first is not None and launch.program > 0:
+        _before(site, words, launch.image, [*launch.assignments, *launch.glued])
+    return site
+
+
+def _has_arguments_beside(module: Module, node: ast.AST) -> bool:
+    """Tell whether a list is a container's `command`, whose `args` stand beside it."""
+    parent = module.parents.get(node)
+    if isinstance(parent, ast.keyword) and parent.arg == "command":
+        call = module.parents.get(parent)
+        others = call.keywords if isinstance(call, ast.Call) else []
+        return any(k.arg == "args" and isinstance(k.value, (ast.List, ast.Tuple)) for k in others)
+    if isinstance(parent, ast.Dict):
+        named = {
+            k.value: v
+            for k, v in zip(parent.keys, parent.values, strict=True)
+            if isinstance(k, ast.Constant) and isinstance(k.value, str)
+        }
+        return named.get("command") is node and isinstance(named.get("args"), (ast.List, ast.Tuple))
+    return False
+
+
+def _before(site: Site, words: list[Word], image: int | None, assignments: list[int]) -> None:
+    """Note the image and the variables given by words before the program."""
+    if image is not None:
+        word = words[image]
+        pin = Pin(word.region, word.span, word.container, kind="image", text=word.text, holes=word.holes)
+        pin.locked, pin.guarded = word.locked, word.guarded
+        _same_slot(word, pin)
+        site.pins.append(pin)
+    for i in assignments:
+        word = words[i]
+        name, eq, value = word.text.removeprefix("--env=").removeprefix("-e=").partition("=")
+        if not eq or not name.isidentifier():
+            continue
+        holes = word.holes
+        variable = Variable(word.region, word.span, word.container, name=name, value=value, holes=holes, only=True)
+        flag = words[i - 1] if i and words[i - 1].text in ("-e", "--env") else None
+        variable.guarded, variable.locked = word.guarded, word.locked
+        _variable_slot(word, variable, flag)
+        site.variables.append(variable)
+
+
+def _same_slot(word: Word, pin: Pin) -> None:
+    cluster = word.container
+    slot = cluster.slot(word) if isinstance(cluster, Cluster) else None
+    if slot is not None and slot.write is not None and isinstance(cluster, Cluster):
+        write = slot.write
+        cluster.add(Slot(pin, write=lambda change: write(Replace(word, change.value, change.holes))))
+
+
+def _variable_slot(word: Word, variable: Variable, flag: Word | None) -> None:
+    cluster = word.container
+    slot = cluster.slot(word) if isinstance(cluster, Cluster) else None
+    if slot is None or slot.write is None or not isinstance(cluster, Cluster):
+        return
+    write = slot.write
+    head = word.text[: len(word.text) - len(variable.value or "")]
+
+    def rename(name: str) -> list[Edit]:
+        return write(Replace(word, head.replace(variable.name, name) + (variable.value or ""), word.holes))
+
+    new = Slot(variable, bracket=slot.bracket, index=slot.index, rename=rename)
+    new.write = lambda change: write(Replace(word, head + change.value, change.holes))
+    before = cluster.slot(flag)
+    if before is not None and before.bracket is slot.bracket and slot.bracket is not None:
+        new.also = [before.index]
+    cluster.add(new)
+
+
+def _container(module: Module, lists: Lists, root: Root) -> tuple[str, int, list[Word]]:
+    """Return image, number of command words and all words where a list is the arguments of a container."""
+    node = root.node
+    parent = module.parents.get(node)
+    pairs: dict[str, ast.expr] = {}
+    if isinstance(parent, ast.keyword):
+        call = module.parents.get(parent)
+        if isinstance(call, ast.Call):
+            pairs = {k.arg: k.value for k in call.keywords if k.arg}
+            if call.args and "image" not in pairs and isinstance(call.func, ast.Attribute):
+                pairs["image"] = call.args[0]
+    elif isinstance(parent, ast.Dict):
+        pairs = {
+            k.value: v
+            for k, v in zip(parent.keys, parent.values, strict=True)
+            if isinstance(k, ast.Constant) and isinstance(k.value, str)
+        }
+    image = pairs.get("image")
+    if image is None or not has_text(image):
+        return "", 0, []
+    name = says(module, image).text
+    command, args = pairs.get("command"), pairs.get("args")
+    entry = pairs.get("entrypoint")
+    if node is command and args is not None:
+        return "", 0, []
+    head: list[Word] = []
+    holder = command if node is args else entry if node is command else None
+    if isinstance(holder, (ast.List, ast.Tuple)):
+        head = [w for line in lists.lines(holder, lists.cluster(holder))[:1] for w in line.words]
+    elif node not in (args, command):
+        return "", 0, []
+    count = len(head) if node is args else 0
+    return name, count, [*head, *root.words]

@@ -1,0 +1,283 @@
+"""The text of Python strings as a guest: one literal, several side by side, or a string that grows.
+
+Parts are literals and bare expressions (`"a " + b`, `cmd += f" --x {y}"`). What lies between two parts (a
+line end, `+`, a comma, another statement) is not seen by the guest; a change that takes a whole part away
+takes that with it, and a change across two parts leaves each its own quotes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from vllm_migrate.hosts.python_edit import statement_edit
+from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.hosts.python_text import Literal, Said, literals, say, write_inside
+from vllm_migrate.text import Edit, Piece, Region, Span
+
+
+@dataclass
+class Part:
+    """A literal, or an expression (literal None), and where it lies in guest and parent.
+
+    group: the expression it is part of; parts of one group stand side by side. statement: set when
+    the group is all that a statement adds, so that the statement goes with it.
+    """
+
+    literal: Literal | None
+    start: int
+    end: int
+    span: Span
+    group: int
+    statement: ast.stmt | None = None
+
+
+class StringRegion(Region):
+    """A guest whose edits know about the parts it is written in."""
+
+    module: Module
+    parts: list[Part]
+    holes: list[str]
+
+    def _part(self, offset: int, *, at_end: bool) -> int:
+        for i, part in enumerate(self.parts):
+            if part.start < offset < part.end or (
+                offset == (part.end if at_end else part.start) and (part.start < part.end)
+            ):
+                return i
+        return len(self.parts) - 1 if at_end or offset >= len(self.text) else 0
+
+    def to_parent(self, start: int, end: int) -> Span | None:
+        """Return the parent's span, or None where it lies in more than one part."""
+        if start == end and not self.text:
+            literal = self.parts[0].literal if self.parts else None
+            return Span(literal.inner_start, literal.inner_start) if literal else None
+        if end > start and self._part(start, at_end=False) != self._part(end, at_end=True):
+            return None
+        return super().to_parent(start, end)
+
+    def nearest_span(self, start: int, end: int) -> Span:
+        if end > start:
+            first, last = self._part(start, at_end=False), self._part(end, at_end=True)
+            if first != last:
+                a = super().nearest_span(start, self.parts[first].end)
+                return Span(a.start, super().nearest_span(self.parts[last].start, end).end)
+        return super().nearest_span(start, end)
+
+    def edit(self, start: int, end: int, new: str) -> Edit | None:
+        """Return the edit of the source; see `Region.edit`."""
+        here = self._edit(start, end, new)
+        if here is None or self.parent is None:
+            return here
+        return self.parent.edit(here.start, here.end, here.text)
+
+    def _edit(self, start: int, end: int, new: str) -> Edit | None:
+        if not new and start < end:
+            return self._delete(start, end)
+        if not self.text or start == end:
+            place = self.to_parent(start, end)
+            if place is None or not self.parts:
+                return None
+            part = self.parts[self._part(start, at_end=start > 0 and self.text[start - 1] != "\n")]
+            written = write_inside(new, part.literal, self.holes) if part.literal else None
+            return None if written is None else Edit(place.start, place.end, written)
+        return self._across(start, end, new)
+
+    def _delete(self, start: int, end: int) -> Edit | None:
+        """Delete a run; of equal deletions the one that takes whole parts or stays in one is chosen."""
+        if start == 0 and end == len(self.text):
+            return self._across(start, end, "")
+        choices = [(start, end)]
+        text = self.text
+        s, e = start, end
+        while e < len(text) and text[s] == text[e] and text[s].isspace():
+            s, e = s + 1, e + 1
+            choices.append((s, e))
+        s, e = start, end
+        while s > 0 and text[s - 1] == text[e - 1] and text[s - 1].isspace():
+            s, e = s - 1, e - 1
+            choices.append((s, e))
+        ranked = sorted(choices, key=lambda c: self._awkward(*c))
+        for s, e in ranked:
+            found = self._whole(s, e) or self._across(s, e, "")
+            if found is not None:
+                return found
+        return None
+
+    def _awkward(self, start: int, end: int) -> int:
+        first, last = self._part(start, at_end=False), self._part(end, at_end=True)
+        a, b = self.parts[first], self.parts[last]
+        opens, closes = start == a.start, end == b.end
+        if opens and closes:
+            return 0 if self._whole(start, end) is not None else 5
+        if first == last:
+            return 1
+        return 2 if opens or closes else 3
+
+    def _whole(self, start: int, end: int) -> Edit | None:
+        """Return the edit that takes the parts of a run away with what holds them."""
+        first, last = self._part(start, at_end=False), self._part(end, at_end=True)
+        parts = self.parts
+        if parts[first].start != start or parts[last].end != end or parts[first].group != parts[last].group:
+            return None
+        group = [i for i, p in enumerate(parts) if p.group == parts[first].group]
+        if group[0] == first and group[-1] == last:
+            statement = parts[first].statement
+            return statement_edit(self.module, statement) if statement is not None else None
+        text = self.parent.text if self.parent else self.source.text
+        a, b = parts[first].span, parts[last].span
+        line = max(text.rfind("\n", 0, a.start), text.rfind("\r", 0, a.start)) + 1
+        stop = b.end
+        while stop < len(text) and text[stop] in " \t":
+            stop += 1
+        joined = (
+            parts[first].literal is not None
+            and parts[last].literal is not None
+            and "+"
+            not in (
+                text[b.end : parts[last + 1].span.start]
+                if last < group[-1]
+                else text[parts[first - 1].span.end : a.start]
+            )
+        )
+        if joined and not text[line : a.start].strip() and text[stop : stop + 1] in ("\r", "\n"):
+            stop += 2 if text.startswith("\r\n", stop) else 1
+            return Edit(line, stop, "")
+        if last < group[-1]:
+            return Edit(a.start, parts[last + 1].span.start, "")
+        return Edit(parts[first - 1].span.end, b.end, "")
+
+    def _across(self, start: int, end: int, new: str) -> Edit | None:
+        first, last = self._part(start, at_end=False), self._part(end, at_end=True)
+        a, b = self.parts[first], self.parts[last]
+        if a.literal is None or b.literal is None:
+            return self._with_holes(start, end, new, first, last)
+        written = write_inside(new, a.literal, self.holes)
+        if written is None:
+            return None
+        if first == last:
+            up = super().to_parent(start, end)
+            return None if up is None else Edit(up.start, up.end, written)
+        if a.group != b.group and last - first > 1:
+            return None
+        up_start, up_end = self._up(start, at_end=False), self._up(end, at_end=True)
+        if up_start is None or up_end is None:
+            return None
+        text = self.parent.text if self.parent else self.source.text
+        if end == b.end and (start > a.start or written) and b.group == a.group:
+            # All of the last part goes: what follows the first part's closing quote goes too.
+            return Edit(up_start, b.span.end, written + a.literal.quote)
+        if start == a.start and not written and a.group == b.group:
+            return Edit(a.span.start, up_end, text[b.span.start : b.literal.inner_start])
+        glue = text[self.parts[last - 1].span.end : b.literal.inner_start]
+        return Edit(up_start, up_end, written + a.literal.quote + glue)
+
+    def _with_holes(self, start: int, end: int, new: str, first: int, last: int) -> Edit | None:
+        """Handle a run that begins or ends with a bare expression of a `+` chain."""
+        a, b = self.parts[first], self.parts[last]
+        if a.group != b.group or new:
+            return None
+        if b.literal is None and a.literal is not None and end == b.end:
+            up_start = self._up(start, at_end=False)
+            return None if up_start is None else Edit(up_start, b.span.end, a.literal.quote)
+        if a.literal is None and b.literal is not None and start == a.start:
+            up_end = self._up(end, at_end=True)
+            text = self.parent.text if self.parent else self.source.text
+            if up_end is None:
+                return None
+            return Edit(a.span.start, up_end, text[b.span.start : b.literal.inner_start])
+        return None
+
+
+@dataclass
+class _Collected:
+    said: Said = field(default_factory=Said)
+    parts: list[Part] = field(default_factory=list)
+
+
+def string_region(
+    module: Module, expressions: Sequence[tuple[ast.expr, ast.stmt | None]], joint: str = ""
+) -> StringRegion | None:
+    """Return what string expressions say together as a guest of the module's region.
+
+    Args: expressions: in the order they are joined, each with the statement that only adds it, or None.
+    joint: text that is put between two expressions. Returns None where nothing of it is text.
+    """
+    got = _Collected()
+    for i, (expression, statement) in enumerate(expressions):
+        if joint and i:
+            last = got.parts[-1].span.end if got.parts else module.span(expression).start
+            got.said.add(joint, last, module.span(expression).start, False)
+        _collect(module, expression, got, i, statement)
+    if not any(p.literal for p in got.parts) or len(got.said.holes) > 6000:
+        return None
+    region = StringRegion(module.region.source, got.said.text, module.region, got.said.pieces)
+    region.module, region.parts, region.holes = module, got.parts, got.said.holes
+
+    def escape(new: str, at: int) -> str | None:
+        here = region.parts[region._part(at, at_end=False)]
+        before = region.parts[region._part(at, at_end=True)]
+        if here.literal is None or before.literal is None:
+            return None
+        written = write_inside(new, here.literal, region.holes)
+        other = write_inside(new, before.literal, region.holes)
+        return written if written == other or here.start < at else None
+
+    region.escape = escape
+    return region
+
+
+def _collect(module: Module, node: ast.expr, got: _Collected, group: int, statement: ast.stmt | None) -> None:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and has_text(node):
+        _collect(module, node.left, got, group, statement)
+        _collect(module, node.right, got, group, statement)
+        return
+    span = module.span(node)
+    template = format_template(node)
+    if is_text(node) or template is not None:
+        inner = module.span(template) if template is not None else span
+        for literal in literals(module.text, inner.start, inner.end):
+            if template is not None:
+                literal = replace(literal, prefix=literal.prefix + "f")
+            start = len(got.said.text)
+            say(module.text, literal, got.said)
+            place = Span(literal.start, literal.end)
+            got.parts.append(Part(literal, start, len(got.said.text), place, group, statement))
+        return
+    start = len(got.said.text)
+    got.said.hole(module.text[span.start : span.end], span.start, span.end)
+    got.parts.append(Part(None, start, start + 1, span, group, statement))
+
+
+def is_text(node: ast.AST) -> bool:
+    """Tell whether a node is a string literal of text, formatted or not."""
+    if isinstance(node, ast.JoinedStr):
+        return True
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def has_text(node: ast.AST) -> bool:
+    """Tell whether an expression is a text literal or a sum with one."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return has_text(node.left) or has_text(node.right)
+    return is_text(node) or format_template(node) is not None
+
+
+def format_template(node: ast.AST) -> ast.expr | None:
+    """Return the literal of `"…".format(…)`, or None."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        value = node.func.value
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            return value
+    return None
+
+
+def says(module: Module, node: ast.expr) -> Said:
+    """Return text, holes and pieces of one string expression; other expressions are holes."""
+    got = _Collected()
+    _collect(module, node, got, 0, None)
+    return got.said
+
+
+__all__ = ["Part", "Piece", "StringRegion", "is_text", "says", "string_region"]

@@ -1,0 +1,206 @@
+"""A parsed Python module with offsets in code points, parents, statement blocks, imports and guards."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from vllm_migrate.text import Region, Span
+
+Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_GUARD = re.compile(
+    r"__version__|\bversion\.(?:parse|Version)|\bVersion\(|parse_version|vllm_?version|\bversion\(|"
+    r"metadata\.version|inspect\.signature|(?<!\.)\bversion\b\s*[<>=]",
+    re.IGNORECASE,
+)
+_GUARD_ERRORS = ("ImportError", "ModuleNotFoundError", "TypeError", "AttributeError")
+
+
+@dataclass
+class Module:
+    """One parsed module.
+
+    nodes: every node in source order of a walk, without what lies inside f-strings (whose positions are
+    not reliable in every Python). imports: local name → dotted name. stars: modules imported with `*`.
+    """
+
+    region: Region
+    tree: ast.Module
+    nodes: list[ast.AST] = field(default_factory=list)
+    parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
+    blocks: dict[ast.stmt, tuple[ast.AST, str]] = field(default_factory=dict)
+    imports: dict[str, str] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+    defined: set[str] = field(default_factory=set)
+    version_names: set[str] = field(default_factory=set)
+    _lines: list[int] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return self.region.text
+
+    def offset(self, line: int, column: int) -> int:
+        """Return the offset of a line (from 1) and a column in UTF-8 bytes."""
+        start = self._lines[line - 1]
+        end = self._lines[line] if line < len(self._lines) else len(self.text)
+        part = self.text[start:end]
+        if part.isascii():
+            return start + column
+        return start + len(part.encode("utf-8")[:column].decode("utf-8", "replace"))
+
+    def span(self, node: ast.AST) -> Span:
+        """Return where a node lies, without parentheses around it."""
+        line, column = node.lineno, node.col_offset  # type: ignore[attr-defined]
+        end_line, end_column = node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+        return Span(self.offset(line, column), self.offset(end_line, end_column))
+
+    def raw(self, node: ast.AST) -> str:
+        span = self.span(node)
+        return self.text[span.start : span.end]
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+    def statement(self, node: ast.AST) -> ast.stmt | None:
+        if isinstance(node, ast.stmt):
+            return node
+        return next((a for a in self.ancestors(node) if isinstance(a, ast.stmt)), None)
+
+    def scope(self, node: ast.AST) -> Scope:
+        """Return the innermost function, class or module around a node."""
+        for a in self.ancestors(node):
+            if isinstance(a, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                return a
+        return self.tree
+
+    def dotted(self, node: ast.AST | None) -> str:
+        """Return the dotted name an expression stands for after imports, or ""."""
+        if isinstance(node, ast.Name):
+            if node.id in self.imports:
+                return self.imports[node.id]
+            if node.id not in self.defined and self.stars and node.id[:1].isupper():
+                return f"{self.stars[0]}.{node.id}"
+            return node.id
+        if isinstance(node, ast.Attribute):
+            head = self.dotted(node.value)
+            return f"{head}.{node.attr}" if head else ""
+        return ""
+
+    def imported(self, node: ast.AST) -> bool:
+        """Tell whether a name chain begins at an import."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and (
+            node.id in self.imports or (bool(self.stars) and node.id not in self.defined)
+        )
+
+    def docstring(self, node: ast.AST) -> bool:
+        """Tell whether a string is a statement of its own."""
+        return isinstance(self.parents.get(node), ast.Expr)
+
+    def guard(self, node: ast.AST, *, imports: bool = False) -> str:
+        """Return the version test around a node, or "".
+
+        imports: the node is an import, so that `except ImportError` counts as a test of it.
+        """
+        child: ast.AST = node
+        for a in self.ancestors(node):
+            if isinstance(a, (ast.If, ast.IfExp, ast.While)) and child is not a.test:
+                text = self.raw(a.test)
+                if self._tests_version(a.test, text):
+                    return " ".join(text.split())
+            elif isinstance(a, ast.Try):
+                found = self._try_guard(a, child, imports)
+                if found:
+                    return found
+            child = a
+        return ""
+
+    def _tests_version(self, test: ast.AST, text: str) -> bool:
+        if _GUARD.search(text):
+            return True
+        for n in ast.walk(test):
+            if isinstance(n, ast.Name) and n.id in self.version_names:
+                return True
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "hasattr" and n.args:
+                return self.dotted(n.args[0]).startswith("vllm") and self.imported(n.args[0])
+        return False
+
+    def _try_guard(self, node: ast.Try, child: ast.AST, imports: bool) -> str:
+        for handler in node.handlers:
+            names = {n.id for n in ast.walk(handler.type) if isinstance(n, ast.Name)} if handler.type else set()
+            caught = [n for n in _GUARD_ERRORS if n in names]
+            if not imports:
+                caught = [n for n in caught if n in ("TypeError", "AttributeError") or child is handler]
+            if caught and (child is handler or child in node.body):
+                return f"try … except {caught[0]}"
+        return ""
+
+
+def parse(region: Region) -> Module:
+    """Parse a region. Raises SyntaxError (with the position in its lines) where it is no Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            tree = ast.parse(region.text)
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error) or type(error).__name__) from None
+    module = Module(region, tree)
+    module._lines = _line_starts(region.text)
+    _index(module, tree, False)
+    for node in module.nodes:
+        _note_import(module, node)
+    for node in module.nodes:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if _GUARD.search(module.raw(node.value)) and not isinstance(node.value, (ast.Dict, ast.List)):
+                module.version_names.update(t.id for t in targets if isinstance(t, ast.Name))
+    return module
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(m.end() for m in re.finditer(r"\r\n|\r|\n", text))]
+
+
+def _index(module: Module, root: ast.AST, inside: bool) -> None:
+    stack: list[tuple[ast.AST, bool]] = [(root, inside)]
+    while stack:
+        node, within = stack.pop()
+        if not within:
+            module.nodes.append(node)
+        deeper = within or isinstance(node, ast.JoinedStr)
+        children: list[tuple[ast.AST, bool]] = []
+        for name, value in ast.iter_fields(node):
+            for child in value if isinstance(value, list) else (value,):
+                if isinstance(child, ast.AST):
+                    module.parents[child] = node
+                    if isinstance(child, ast.stmt):
+                        module.blocks[child] = (node, name)
+                    children.append((child, deeper))
+        stack.extend(reversed(children))
+
+
+def _note_import(module: Module, node: ast.AST) -> None:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.asname:
+                module.imports[alias.asname] = alias.name
+            else:
+                head = alias.name.split(".")[0]
+                module.imports[head] = head
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        for alias in node.names:
+            if alias.name == "*":
+                if (node.module or "").split(".")[0] == "vllm":
+                    module.stars.append(node.module or "")
+            else:
+                module.imports[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        module.defined.add(node.name)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        module.defined.add(node.id)

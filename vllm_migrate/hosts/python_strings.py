@@ -1,0 +1,264 @@
+"""Finds launches in string literals: shell commands, scripts, and manifests written in Python text."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from vllm_migrate.hosts import Context, read_dockerfile, read_shell, read_yaml
+from vllm_migrate.hosts.python_flow import Build, Flow
+from vllm_migrate.hosts.python_region import StringRegion, format_template, has_text, is_text, string_region
+from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.launch import launchers
+from vllm_migrate.model import Item, Reading, Site, is_hole
+
+_RUNNERS = frozenset(
+    {
+        "system",
+        "popen",
+        "Popen",
+        "run",
+        "call",
+        "check_call",
+        "check_output",
+        "getoutput",
+        "getstatusoutput",
+        "create_subprocess_shell",
+        "run_commands",
+        "exec_command",
+        "send_keys",
+        "shell",
+        "sh",
+        "execute",
+        "exec_run",
+    }
+)
+_TALK = frozenset(
+    {
+        "print",
+        "debug",
+        "info",
+        "warning",
+        "warn",
+        "error",
+        "exception",
+        "critical",
+        "log",
+        "echo",
+        "secho",
+        "fail",
+        "skip",
+        "skipif",
+        "ArgumentParser",
+        "add_argument",
+        "option",
+        "Option",
+        "Argument",
+        "add_parser",
+        "write_stdout",
+        "markdown",
+        "Markdown",
+        "pprint",
+        "rule",
+        "status",
+        "FileNotFoundError",
+        "getLogger",
+        "compile",
+        "startswith",
+        "endswith",
+        "match",
+        "search",
+        "findall",
+        "sub",
+        "fullmatch",
+        "replace",
+        "split",
+        "count",
+        "find",
+        "index",
+    }
+)
+_TALK_KEYWORDS = frozenset({"help", "description", "epilog", "doc", "usage", "reason", "msg", "message", "title"})
+_YAML = re.compile(r"^[ \t]*(?:apiVersion|kind|services|spec):", re.MULTILINE)
+_DOCKER = re.compile(r"^FROM[ \t]+\S+", re.MULTILINE)
+_COMMAND = re.compile(
+    r"\s*(?:#!|[A-Z_][A-Z0-9_]*=\S*\s|(?:pip|pip3|uv|python3?|apt|apt-get|conda|git|docker|podman|export|set|cd|sudo|"
+    r"bash|sh|env|exec|nohup|source|mkdir|vllm|wget|curl|srun|tmux)\b)"
+)
+_WORD = re.compile(r"[a-z]{2,}", re.ASCII)
+
+
+@dataclass
+class Told:
+    """A string that was read as a guest: what it gave, and the nodes it came from."""
+
+    reading: Reading
+    region: StringRegion
+    node: ast.expr
+    build: Build | None
+    sites: list[Site] = field(default_factory=list)
+
+
+def read_strings(module: Module, flow: Flow, context: Context, skip: set[ast.AST]) -> Iterator[Told]:
+    """Yield what the strings of a module say to a shell. skip: nodes that were read as words."""
+    seen: set[object] = set()
+    for node in module.nodes:
+        if not is_text(node) or module.docstring(node) or isinstance(module.parents.get(node), ast.JoinedStr):
+            continue
+        assert isinstance(node, ast.expr)
+        top = _top(module, node)
+        if top in seen or top in skip or _talks(module, top):
+            continue
+        seen.add(top)
+        build = _build(module, flow, top)
+        if build is not None and build in seen:
+            continue
+        parts: list[tuple[ast.expr, ast.stmt | None]] = [(top, None)]
+        if build is not None:
+            seen.add(build)
+            if build.origin is not top:
+                continue
+            parts += _grown(build)
+        text = "".join(module.raw(p) for p, _ in parts)
+        if not _worth(text):
+            continue
+        region = string_region(module, parts)
+        if region is None or not re.search(r"\s", region.text):
+            continue
+        told = _read(module, region, context, top, build)
+        if told is not None:
+            yield told
+
+
+def _worth(text: str) -> bool:
+    return any(word in text for word in (*launchers()["triggers"], "pip install", "docker"))
+
+
+def _top(module: Module, node: ast.expr) -> ast.expr:
+    while True:
+        parent = module.parents.get(node)
+        if (isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Mod)) and parent.left is node) or (
+            isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add)
+        ):
+            node = parent
+        elif isinstance(parent, ast.Attribute) and parent.attr == "format":
+            call = module.parents.get(parent)
+            if not isinstance(call, ast.Call) or format_template(call) is None:
+                return node
+            node = call
+        else:
+            return node
+
+
+def _build(module: Module, flow: Flow, top: ast.expr) -> Build | None:
+    parent = module.parents.get(top)
+    if isinstance(parent, ast.AugAssign) and parent.value is top:
+        builds = [b for b in flow.builds(parent.target) if any(e.statement is parent for e in b.events)]
+        return builds[0] if builds and builds[0].origin is not None and has_text(builds[0].origin) else None
+    if isinstance(parent, (ast.Assign, ast.AnnAssign)) and parent.value is top:
+        targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+        for target in targets:
+            for build in flow.builds(target):
+                if build.origin is top:
+                    return build
+    return None
+
+
+def _grown(build: Build) -> list[tuple[ast.expr, ast.stmt | None]]:
+    return [(e.statement.value, e.statement) for e in build.events if isinstance(e.statement, ast.AugAssign)]
+
+
+def _talks(module: Module, node: ast.expr) -> bool:
+    """Tell whether a string is said to a person, not run."""
+    child: ast.AST = node
+    for a in module.ancestors(node):
+        if isinstance(a, ast.keyword) and a.arg in _TALK_KEYWORDS:
+            return True
+        if isinstance(a, ast.Call) and child is not a.func:
+            func = a.func
+            name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+            return name in _TALK or name.endswith(("Error", "Exception", "Warning"))
+        if isinstance(a, ast.Compare) and child is a.left:
+            return True
+        if isinstance(a, (ast.Raise, ast.Assert)):
+            return True
+        if isinstance(a, ast.stmt):
+            return False
+        child = a
+    return False
+
+
+def _runs(module: Module, node: ast.expr, build: Build | None) -> bool:
+    """Tell whether a string is handed to something that runs it."""
+    for start in [node] if build is None else build.uses:
+        for a in module.ancestors(start):
+            if isinstance(a, ast.Call):
+                func = a.func
+                name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+                if name in _RUNNERS:
+                    return True
+            elif isinstance(a, ast.stmt):
+                break
+    return False
+
+
+def _read(module: Module, region: StringRegion, context: Context, node: ast.expr, build: Build | None) -> Told | None:
+    text = region.text
+    if "\n" in text and _YAML.search(text):
+        reading = read_yaml(region, context)
+    elif "\n" in text and _DOCKER.search(text):
+        reading = read_dockerfile(region, context)
+    else:
+        reading = read_shell(region, context)
+        runs = _runs(module, node, build)
+        reading.sites = [s for s in reading.sites if runs or not _prose(region, s)]
+        if not reading.sites and not runs and not _COMMAND.match(text):
+            return None
+    reading.problems.clear()
+    reading.mentions.clear()
+    if not (reading.sites or reading.pins or reading.variables):
+        return None
+    for item in _items(reading):
+        _note_holes(module, region, item, node)
+    return Told(reading, region, node, build, reading.sites)
+
+
+def _items(reading: Reading) -> list[Item]:
+    items: list[Item] = [*reading.pins, *reading.variables]
+    for site in reading.sites:
+        items += [*site.words, *site.entries, *site.variables, *site.pins]
+    return list(dict.fromkeys(items))
+
+
+def _prose(region: StringRegion, site: Site) -> bool:
+    """Tell whether a launch is only spoken of: plain words where a model or an option would stand."""
+    start = region.text.rfind("\n", 0, _start(region, site)) + 1
+    before = region.text[start : _start(region, site)]
+    if re.search(r"[A-Z][a-z]+ |[`:.,!?] *$|^\s*[-*#>] ", before) and "=" not in before:
+        return True
+    if re.search(r"\b(?:the|with|run|use|using|start|starting|via|like|by|a|in|to|for)\s+$", before):
+        return True
+    for word in site.words:
+        if word.text.startswith("-"):
+            return False
+        return bool(_WORD.fullmatch(word.text)) or word.text[-1:] in ".,:;)" or word.text in ("`", "...")
+    return False
+
+
+def _start(region: StringRegion, site: Site) -> int:
+    return site.span.start if site.region is region else 0
+
+
+def _note_holes(module: Module, region: StringRegion, item: Item, node: ast.expr) -> None:
+    """Lock what a format call counts by position, and note the version test around the string."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        item.locked = item.locked or "the text is filled in with `%`"
+    elif format_template(node) is not None:
+        # An outer hole is spelled by its own letter in what a shell reads.
+        letters = [h for h in getattr(item, "holes", ()) if len(h) == 1 and is_hole(h)]
+        spelled = [region.holes[ord(h) - 0xE000] for h in letters if ord(h) - 0xE000 < len(region.holes)]
+        if any(re.match(r"\{[:!}]", h) for h in spelled):
+            item.locked = item.locked or "the text is filled in by position"
+    item.guarded = item.guarded or module.guard(node)
