@@ -12,7 +12,7 @@ from vllm_migrate.hosts.python_flow import Build, Flow
 from vllm_migrate.hosts.python_region import StringRegion, format_template, has_text, is_text, string_region
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.launch import launchers
-from vllm_migrate.model import Item, Reading, Site, is_hole
+from vllm_migrate.model import Item, Reading, Site
 
 _RUNNERS = frozenset(
     {
@@ -124,12 +124,17 @@ def read_strings(module: Module, flow: Flow, context: Context, skip: set[ast.AST
         text = "".join(module.raw(p) for p, _ in parts)
         if not _worth(text):
             continue
-        region = string_region(module, parts)
+        region = string_region(module, [(_template(p), s) for p, s in parts])
         if region is None or not re.search(r"\s", region.text):
             continue
         told = _read(module, region, context, top, build)
         if told is not None:
             yield told
+
+
+def _template(node: ast.expr) -> ast.expr:
+    """Return the text of `"…" % values`; other expressions stay."""
+    return node.left if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) else node
 
 
 def _worth(text: str) -> bool:
@@ -256,9 +261,6 @@ def _note_holes(module: Module, region: StringRegion, item: Item, node: ast.expr
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         item.locked = item.locked or "the text is filled in with `%`"
     elif format_template(node) is not None:
-        # An outer hole is spelled by its own letter in what a shell reads.
-        letters = [h for h in getattr(item, "holes", ()) if len(h) == 1 and is_hole(h)]
-        spelled = [region.holes[ord(h) - 0xE000] for h in letters if ord(h) - 0xE000 < len(region.holes)]
-        if any(re.match(r"\{[:!}]", h) for h in spelled):
+        if any(re.match(r"\{[:!}]", h) for h in getattr(item, "holes", ())):
             item.locked = item.locked or "the text is filled in by position"
     item.guarded = item.guarded or module.guard(node)
