@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vllm_migrate.runs import Job
 
 FAILED = 2
-_FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit")
+_FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit", "html")
 
 _PATH = click.Path(path_type=Path)
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -136,7 +136,7 @@ def diff(**given: Any) -> int:
     return run_diff(_job(given, one_target=True))
 
 
-@cli.command()
+@cli.command(context_settings={"ignore_unknown_options": True})
 @click.argument("what", metavar="CODE|OPTION")
 @click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
 def explain(what: str, config_path: Path | None) -> int:
@@ -177,6 +177,26 @@ def releases(first: str | None, second: str | None, config_path: Path | None) ->
         _out(known(config))
     else:
         _out(one(config, first) if second is None else between(config, first, second))
+    return 0
+
+
+@cli.group()
+def catalog() -> None:
+    """Build catalogs of what releases accept."""
+
+
+@catalog.command("build")
+@click.argument("sources", nargs=-1, required=True, metavar="SRC...", type=_PATH)
+@click.option("--version", metavar="VERSION", help="The version of the source, where it does not say.")
+@click.option("--output", type=_PATH, help="Write a single-release file, for `catalog:` of a configuration.")
+def catalog_build(sources: tuple[Path, ...], version: str | None, output: Path | None) -> int:
+    """Mine vLLM source trees, archives or wheels; none of their code is run.
+
+    Without --output the releases are added to the catalog this tool reads.
+    """
+    from vllm_migrate.catalog.build import build
+
+    _note(build(sources, version=version, output=output) or ())
     return 0
 
 

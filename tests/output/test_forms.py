@@ -198,6 +198,8 @@ def test_an_empty_report_is_well_formed(name: str) -> None:
         assert text == ""
     elif name == "junit":
         assert ElementTree.fromstring(text).attrib["tests"] == "0"
+    elif name == "html":
+        assert text.startswith("<!doctype html>")
     else:
         json.loads(text)
 
@@ -211,3 +213,16 @@ def test_paths_of_services_are_relative_to_the_repository(report: Report) -> Non
     assert "file=sub/run me.sh," in render("github", report, Config())
     assert loaded("rdjson", report)["diagnostics"][1]["location"]["path"] == "sub/run me.sh"
     assert loaded("json", report)["findings"][1]["path"] == "run me.sh"
+
+
+def test_html_stands_alone_and_escapes(report: Report) -> None:
+    report.files[0].findings[0].message = "<script>alert(1)</script>"
+    page = render("html", report, Config())
+    assert "<script" not in page and "&lt;script&gt;alert(1)" in page
+    assert "http" not in page, "the page needs nothing from elsewhere"
+    assert "<del>-   --swap-space 4 \\</del>" in page
+    assert page.count("<article") == page.count("</article>") == 4
+    assert [line for line in page.splitlines() if line.startswith("<h2>")] == [
+        "<h2><code>latin.yaml</code></h2>",
+        "<h2><code>run me.sh</code></h2>",
+    ]

@@ -1,0 +1,138 @@
+"""`explain`, `rules` and `releases` over a small catalog and the shipped migrations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standin import Run
+
+from vllm_migrate import catalog, changes, explain
+from vllm_migrate.catalog import SECTIONS, Catalog
+from vllm_migrate.config import Config
+from vllm_migrate.migrations import load
+
+HISTORY: dict[str, dict[str, Any]] = {
+    "options": {
+        "--swap-space": [["0.17.0", "0.18.0", {"type": "float", "default": 4}]],
+        "--dtype": [
+            ["0.17.0", "0.18.0", {"choices": ["auto", "half"], "default": "auto"}],
+            ["0.18.0", None, {"choices": ["auto", "bfloat16"], "default": "auto"}],
+        ],
+        "--device-ids": [["0.18.0", None, {}]],
+    },
+    "engine_args": {"swap_space": [["0.17.0", "0.18.0", {}]]},
+    "variables": {"VLLM_USE_V1": [["0.17.0", "0.18.0", {}]]},
+}
+
+
+@pytest.fixture(autouse=True)
+def small_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    releases = [
+        {"version": "0.17.0", "python": ">=3.10", "cuda": "12.9", "requires": {"torch": "==2.9.0"}},
+        {"version": "0.18.0", "python": ">=3.10", "cuda": "13.0", "requires": {"torch": "==2.10.0", "new": ">=1"}},
+    ]
+    (folder / "releases.json").write_text(json.dumps({"format": 1, "releases": releases}))
+    for section in SECTIONS:
+        text = json.dumps({"format": 1, "section": section, "entries": HISTORY.get(section, {})})
+        (folder / f"{section}.json").write_text(text)
+
+    def load_small(extra: Sequence[Path] = ()) -> Catalog:
+        return catalog.load(extra, folder=folder)
+
+    monkeypatch.setattr(changes, "load", load_small)
+    monkeypatch.setattr(explain, "load_catalog", load_small)
+
+
+@pytest.mark.parametrize("name", ["swap-space", "--swap-space", "swap_space", "--swap_space", "VM101:swap-space"])
+def test_an_option_in_any_spelling(run: Run, name: str) -> None:
+    ran = run("explain", name)
+    text = ran.out.decode()
+    assert ran.status == 0
+    assert "VM101:swap-space (error)" in text
+    assert "--swap-space: option of `vllm serve`, 0.17.0 until before 0.18.0" in text
+    assert "swap_space: EngineArgs parameter, 0.17.0 until before 0.18.0" in text
+    assert "removed in 0.18.0" in text
+    for heading in ("Why:", "What to do:", "What `fix` writes", "Evidence:"):
+        assert heading in text
+
+
+def test_a_variable_an_architecture_and_a_key(run: Run) -> None:
+    assert b"VLLM_USE_V1: environment variable, 0.17.0 until before 0.18.0" in run("explain", "VLLM_USE_V1").out
+    assert b"VM801:" in run("explain", "MedusaModel").out or b"VM301:" in run("explain", "MedusaModel").out
+    assert run("explain", "--compilation-config.level").status == 0
+
+
+def test_what_only_the_catalog_knows(run: Run) -> None:
+    ran = run("explain", "--device-ids")
+    assert ran.lines[0] == "--device-ids: option of `vllm serve`, since 0.18.0"
+
+
+def test_a_code_by_number_and_by_name(run: Run) -> None:
+    by_code = run("explain", "VM101")
+    assert by_code.lines[0].startswith("VM101 removed-option (error)")
+    assert run("explain", "removed-option").out == run("explain", "vm101").out == by_code.out
+    assert b"swap-space" in by_code.out, "the migrations under a code are listed"
+
+
+def test_an_unknown_name_offers_near_ones(run: Run) -> None:
+    ran = run("explain", "--swap-spice")
+    assert (ran.status, ran.out) == (2, b"")
+    assert "did you mean --swap-space" in ran.err
+
+
+def test_every_shipped_migration_can_be_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    known, facts = load(), explain.load_catalog(())
+    monkeypatch.setattr(explain, "load_migrations", lambda extra: known)
+    monkeypatch.setattr(explain, "load_catalog", lambda extra: facts)
+    for entry in known.all:
+        text = explain.explanation(entry.id, Config())
+        assert f"{entry.code}:{entry.id}" in text
+        assert f":{entry.id} " in explain.explanation(entry.name, Config()), entry.name
+
+
+def test_rules(run: Run) -> None:
+    lines = run("rules").lines
+    assert any(line.split()[:3] == ["VM101", "removed-option", "error"] for line in lines)
+    assert [line.split()[0] for line in lines] == sorted(line.split()[0] for line in lines)
+    data = json.loads(run("rules", "--output-format", "json").out)
+    assert {"code", "slug", "severity", "summary"} == set(data[0])
+    assert len(data) == len(lines)
+
+
+def test_releases(run: Run) -> None:
+    assert run("releases").lines == [
+        "0.17.0       CUDA 12.9, torch ==2.9.0, Python >=3.10",
+        "0.18.0       CUDA 13.0, torch ==2.10.0, Python >=3.10",
+    ]
+    assert "  options: 2" in run("releases", "0.17.0").lines
+    assert run("releases", "0.17.0", "0.18.0").lines == [
+        "vLLM 0.17.0 → 0.18.0",
+        "",
+        "build and requirements",
+        "  cuda: 12.9 → 13.0",
+        "  new: none → >=1",
+        "  torch: ==2.9.0 → ==2.10.0",
+        "",
+        "options",
+        "  - --swap-space  (gone since 0.18.0)",
+        "  + --device-ids",
+        "  ~ --dtype: choices -half +bfloat16",
+        "",
+        "engine args",
+        "  - swap_space  (gone since 0.18.0)",
+        "",
+        "variables",
+        "  - VLLM_USE_V1  (gone since 0.18.0)",
+    ]
+
+
+def test_an_unknown_release_is_refused(run: Run) -> None:
+    ran = run("releases", "0.17.0", "9.0.0")
+    assert (ran.status, ran.out) == (2, b"")
+    assert "9.0.0" in ran.err and "0.18.0" in ran.err
