@@ -104,6 +104,8 @@ class WordList:
         """The token of another list that goes when nothing of this one is left."""
         self.keeps = 0
         """How many leading tokens (`export`, `-x`) do not count as something left."""
+        self.idle: set[int] = set()
+        """Tokens that only repeat what a variable held before (`A="$A …"`)."""
         self.words: dict[int, Word] = {}
         self.image: int | None = None
         """Token of a container's image, for a list that runs one."""
@@ -262,7 +264,7 @@ class WordList:
         """Tell whether the plan leaves nothing of a list that is not worth keeping then."""
         if not (self.vanishes or self.parent) or plan.inserts or not plan.removed:
             return False
-        return all(i in plan.removed for i in range(self.keeps, len(self.tokens)))
+        return all(i in plan.removed or i in self.idle for i in range(self.keeps, len(self.tokens)))
 
     def render(self, plan: Plan) -> list[Edit]:
         """Return edits of the list's region."""
@@ -324,7 +326,7 @@ class WordList:
         if first == 0:
             return Edit(start, end if following is None else following, "")
         before = tokens[first - 1].end
-        if begins and following is not None:
+        if begins and following is not None and tokens[last + 1].lexeme is not None:
             return Edit(start, following, "")
         if text[before:start].strip(" \t\r\n\\"):
             return Edit(start, end, "")  # a comment stands between; its line end must stay

@@ -97,7 +97,7 @@ class Binding:
         if self.assignment.elements is not None:
             return True
         text = self.value.text if self.value is not None else ""
-        return self.appends or text.startswith("-") or any(c.isspace() for c in text.strip()) or is_alone(text)
+        return self.appends or self.scalar == "" or text.startswith("-") or any(c.isspace() for c in text.strip()) or is_alone(text)
 
 
 def is_alone(text: str) -> bool:
@@ -254,10 +254,15 @@ class Script:
             if not lexeme.holes:
                 binding.scalar = lexeme.text[low:]
             binding.words = self._string(binding, lexeme, home)
-            if self._refers(lexeme, made.name) and not is_alone(binding.value.text):
+            if self._refers(lexeme, made.name) and not (lexeme.holes[0].form == "default" and is_alone(binding.value.text)):
                 binding.appends = True
         if binding.appends and not made.subscript:
             binding.words.parent = (home, index)
+            for i, token in enumerate(binding.words.tokens):
+                hole = token.lexeme.lone_hole if token.lexeme is not None else None
+                origin = self.origin(binding.words, hole) if hole is not None else None
+                if origin is not None and origin.name == made.name:
+                    binding.words.idle.add(i)
         self.bindings.setdefault(made.name, []).append(binding)
 
     def _string(self, binding: Binding, lexeme: Lexeme, home: WordList) -> WordList:
@@ -501,7 +506,7 @@ class Script:
     def contents(self, name: str, use: Node, seen: frozenset[str] = frozenset()) -> list[Flat] | None:
         """Return the words a variable holds at a command; None where it is not a list of words."""
         bindings = self.before(name, use)
-        if not bindings or not any(b.looks_like_words for b in bindings):
+        if not bindings or not (_LIST_NAME.search(name) or any(b.looks_like_words for b in bindings)):
             return None
         out: list[Flat] = []
         for binding in bindings:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 
 from vllm_migrate.hosts import shell_lex
 from vllm_migrate.hosts.shell_lex import Lexeme, Run
 from vllm_migrate.model import is_hole
 
-Rescan = Callable[[str], "Lexeme | None"]
-"""Reads a spelling back as exactly one word, or returns None."""
+_NAMED = re.compile(r"-{0,2}[A-Za-z_][\w.-]*\+?=")
 
 
 def _letters(text: str, holes: Sequence[str]) -> list[str]:
@@ -66,7 +66,7 @@ def _candidates(
             start, end = _cut(lexeme, head, stop, quote)
             out.append(source[lexeme.start : start] + spelled + source[end : lexeme.end])
     equals = lexeme.text.find("=")
-    if 0 <= equals < head and lexeme.text.startswith("-"):
+    if 0 <= equals < head and _NAMED.match(lexeme.text):
         cut = lexeme.finish(equals + 1)
         if all(run.quote == "bare" for run in lexeme.runs if run.start <= equals):
             rest = text[equals + 1 :]
@@ -84,7 +84,7 @@ def _whole(lexeme: Lexeme, text: str, holes: Sequence[str], prefer: str) -> str 
     if kinds == {"single"} and "'" not in text and not any(is_hole(c) for c in text):
         return f"'{text}'"
     equals = text.find("=")
-    if equals > 0 and text.startswith("-") and shell_lex.unescape_free(text[:equals]):
+    if equals > 0 and _NAMED.match(text) and shell_lex.unescape_free(text[:equals]):
         rest = text[equals + 1 :]
         return text[: equals + 1] + (shell_lex.quote(rest, holes, prefer=prefer) if rest else "")
     return None

@@ -1,0 +1,459 @@
+"""Edits of shell scripts: what a careful person would write, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vllm_migrate.hosts import Context, shell
+from vllm_migrate.model import (
+    CannotRender,
+    Change,
+    InsertVariable,
+    InsertWords,
+    Reading,
+    Remove,
+    Rename,
+    Replace,
+    Site,
+    Variable,
+    Word,
+    container_of,
+)
+from vllm_migrate.text import Region, Source
+
+
+def read(text: str) -> Reading:
+    return shell.read(Region.whole(Source.of(text, "run.sh")), Context("run.sh"))
+
+
+def apply(text: str, changes: Sequence[Change]) -> str:
+    groups: dict[object, list[Change]] = {}
+    for change in changes:
+        groups.setdefault(container_of(change), []).append(change)
+    edits = [edit for container, own in groups.items() for edit in container.edits(own)]  # type: ignore[attr-defined]
+    result = Source.of(text, "run.sh").with_edits(edits).text
+    if shutil.which("bash"):
+        checked = subprocess.run(["bash", "-n"], input=result.replace("\r\n", "\n"), capture_output=True, text=True)
+        assert checked.returncode == 0, result + checked.stderr
+    return result
+
+
+def words(site: Site) -> list[str]:
+    return [word.spelled() for word in site.words]
+
+
+def option(site: Site, name: str, values: int = 1) -> list[Word]:
+    at = next(i for i, w in enumerate(site.words) if w.text == name or w.text.startswith(name + "="))
+    return site.words[at : at + 1 + (0 if "=" in site.words[at].text else values)]
+
+
+def remove(text: str, *names: str, values: int = 1) -> str:
+    site = read(text).sites[0]
+    doomed = [word for name in names for word in option(site, name, values)]
+    before = words(site)
+    after = apply(text, [Remove(word) for word in doomed])
+    left = [w for w, word in zip(before, site.words, strict=True) if word not in doomed]
+    assert words(read(after).sites[0]) == left
+    return after
+
+
+REMOVALS = {
+    "middle line": (
+        "vllm serve m \\\n  --a 1 \\\n  --gone 4 \\\n  --b 2\n",
+        "vllm serve m \\\n  --a 1 \\\n  --b 2\n",
+    ),
+    "last line": ("vllm serve m \\\n  --a 1 \\\n  --gone 4\necho x\n", "vllm serve m \\\n  --a 1\necho x\n"),
+    "last line, no final newline": ("vllm serve m \\\n  --gone 4", "vllm serve m"),
+    "last before a redirection": (
+        "vllm serve m \\\n  --gone 4 > log 2>&1 &\n",
+        "vllm serve m > log 2>&1 &\n",
+    ),
+    "last before a pipe on the next line": (
+        "vllm serve m \\\n  --gone 4 \\\n  | tee log\n",
+        "vllm serve m \\\n  | tee log\n",
+    ),
+    "before a redirection on the next line": (
+        "vllm serve m \\\n  --gone 4 \\\n  >> log\n",
+        "vllm serve m \\\n  >> log\n",
+    ),
+    "one line": ("vllm serve m --gone 4 --b 2\n", "vllm serve m --b 2\n"),
+    "one line, last": ("vllm serve m --b 2 --gone 4 & echo\n", "vllm serve m --b 2 & echo\n"),
+    "shares its line, first": (
+        "vllm serve m \\\n  --gone 4 --a 1 \\\n  --b 2\n",
+        "vllm serve m \\\n  --a 1 \\\n  --b 2\n",
+    ),
+    "shares its line, last": (
+        "vllm serve m \\\n  --a 1 --gone 4 \\\n  --b 2\n",
+        "vllm serve m \\\n  --a 1 \\\n  --b 2\n",
+    ),
+    "value on the next line": (
+        "vllm serve m \\\n  --gone \\\n  4 \\\n  --b 2\n",
+        "vllm serve m \\\n  --b 2\n",
+    ),
+    "aligned continuations": (
+        "vllm serve m       \\\n    --gone 4       \\\n    --b 2          \\\n    --c\n",
+        "vllm serve m       \\\n    --b 2          \\\n    --c\n",
+    ),
+    "comment in backquotes": (
+        "vllm serve m \\\n  `# memory` \\\n  --gone 4 \\\n  --b 2\n",
+        "vllm serve m \\\n  `# memory` \\\n  --b 2\n",
+    ),
+    "equals": ("vllm serve m --gone=4 --b 2\n", "vllm serve m --b 2\n"),
+    "CRLF": (
+        "vllm serve m \\\r\n  --a 1 \\\r\n  --gone 4 \\\r\n  --b 2\r\n",
+        "vllm serve m \\\r\n  --a 1 \\\r\n  --b 2\r\n",
+    ),
+    "CRLF, last": ("vllm serve m \\\r\n  --gone 4\r\n", "vllm serve m\r\n"),
+    "array": (
+        "A=(\n  --a 1 # one\n  --gone 4 # memory\n  --b 2\n)\nvllm serve m \"${A[@]}\"\n",
+        "A=(\n  --a 1 # one\n  --b 2\n)\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "array, last line": (
+        "A=(\n  --a 1 # one\n  --gone 4\n)\nvllm serve m \"${A[@]}\"\n",
+        "A=(\n  --a 1 # one\n)\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "array, bracket on the last line": (
+        "A=(--a 1\n   --gone 4)\nvllm serve m \"${A[@]}\"\n",
+        "A=(--a 1)\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "array, one line, first": ("A=(--gone 4 --b)\nvllm serve m \"${A[@]}\"\n", "A=(--b)\nvllm serve m \"${A[@]}\"\n"),
+    "array, all of it": ("A=(--gone 4)\nvllm serve m \"${A[@]}\"\n", "A=()\nvllm serve m \"${A[@]}\"\n"),
+    "command array": ("C=(vllm serve m --gone 4)\nexec \"${C[@]}\"\n", "C=(vllm serve m)\nexec \"${C[@]}\"\n"),
+    "appended": (
+        "A=(--a 1)\nA+=(--gone 4)\nvllm serve m \"${A[@]}\"\n",
+        "A=(--a 1)\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "only statement of an if": (
+        "A=(--a 1)\n\nif [ -n \"$S\" ]; then\n  A+=(--gone 4)\nfi\n\nvllm serve m \"${A[@]}\"\n",
+        "A=(--a 1)\n\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "only statement of an if with an else": (
+        "A=()\nif [ -n \"$S\" ]; then\n  A+=(--gone 4)\nelse\n  A+=(--b)\nfi\nvllm serve m \"${A[@]}\"\n",
+        "A=()\nif [ -n \"$S\" ]; then\n  :\nelse\n  A+=(--b)\nfi\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "only statement of an else": (
+        "A=()\nif [ -n \"$S\" ]; then\n  A+=(--b)\nelse\n  A+=(--gone 4)\nfi\nvllm serve m \"${A[@]}\"\n",
+        "A=()\nif [ -n \"$S\" ]; then\n  A+=(--b)\nfi\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "if on one line": (
+        "A=()\nif [ -n \"$S\" ]; then A+=(--gone 4); fi\nvllm serve m \"${A[@]}\"\n",
+        "A=()\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "if that does something to decide": (
+        "A=()\nif start_db; then\n  A+=(--gone 4)\nfi\nvllm serve m \"${A[@]}\"\n",
+        "A=()\nif start_db; then\n  :\nfi\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "nested ifs": (
+        "A=()\nif [ a ]; then\n  if [ b ]; then\n    A+=(--gone 4)\n  fi\nfi\nvllm serve m \"${A[@]}\"\n",
+        "A=()\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "test and append": (
+        "A=()\n[ -n \"$S\" ] && A+=(--gone 4)\nvllm serve m \"${A[@]}\"\n",
+        "A=()\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "loop body": (
+        "A=()\nfor x in 1; do\n  A+=(--gone 4)\ndone\nvllm serve m \"${A[@]}\"\n",
+        "A=()\nfor x in 1; do\n  :\ndone\nvllm serve m \"${A[@]}\"\n",
+    ),
+    "string": ('ARGS="--a 1 --gone 4 --b"\nvllm serve m $ARGS\n', 'ARGS="--a 1 --b"\nvllm serve m $ARGS\n'),
+    "string, first": ("ARGS='--gone 4 --b'\nvllm serve m $ARGS\n", "ARGS='--b'\nvllm serve m $ARGS\n"),
+    "string, all of it": ('ARGS="--gone 4"\nvllm serve m $ARGS\n', 'ARGS=""\nvllm serve m $ARGS\n'),
+    "string over continued lines": (
+        'ARGS="--a 1 \\\n  --gone 4 \\\n  --b"\nvllm serve m $ARGS\n',
+        'ARGS="--a 1 \\\n  --b"\nvllm serve m $ARGS\n',
+    ),
+    "string over lines": ('ARGS="\n--a 1\n--gone 4\n--b\n"\nvllm serve m $ARGS\n', 'ARGS="\n--a 1\n--b\n"\nvllm serve m $ARGS\n'),
+    "string that grows": (
+        'ARGS="--a 1"\nARGS="$ARGS --gone 4"\nvllm serve m $ARGS\n',
+        'ARGS="--a 1"\nvllm serve m $ARGS\n',
+    ),
+    "string appended": ('ARGS="--a 1"\nARGS+=" --gone 4"\nvllm serve m $ARGS\n', 'ARGS="--a 1"\nvllm serve m $ARGS\n'),
+    "command string": ('C="vllm serve m --gone 4 --b"\neval "$C"\n', 'C="vllm serve m --b"\neval "$C"\n'),
+    "single-quoted script": (
+        "bash -c 'exec vllm serve m --gone 4 --b'\n",
+        "bash -c 'exec vllm serve m --b'\n",
+    ),
+    "double-quoted script over lines": (
+        'bash -lc "cd /x\nvllm serve $M \\\n  --gone 4 \\\n  --b"\n',
+        'bash -lc "cd /x\nvllm serve $M \\\n  --b"\n',
+    ),
+    "here-document script": (
+        "cat > r.sh <<EOF\nvllm serve $M \\\n  --gone \\$X \\\n  --b\nEOF\n",
+        "cat > r.sh <<EOF\nvllm serve $M \\\n  --b\nEOF\n",
+    ),
+    "here-document with tabs": (
+        "bash <<-'EOF'\n\tvllm serve m \\\n\t  --gone 4 \\\n\t  --b\n\tEOF\n",
+        "bash <<-'EOF'\n\tvllm serve m \\\n\t  --b\n\tEOF\n",
+    ),
+    "container run": (
+        "docker run --gpus all \\\n  vllm/vllm-openai:v0.11.0 \\\n  --model m \\\n  --gone 4\n",
+        "docker run --gpus all \\\n  vllm/vllm-openai:v0.11.0 \\\n  --model m\n",
+    ),
+    "substitution": ("P=$(vllm serve m --gone 4 & echo $!)\n", "P=$(vllm serve m & echo $!)\n"),
+    "function": ("f() {\n  vllm serve \"$@\"\n}\nf m --gone 4 --b\n", "f() {\n  vllm serve \"$@\"\n}\nf m --b\n"),
+    "case": (
+        "case $x in\n  a) A+=(--gone 4) ;;\n  *) A+=(--b) ;;\nesac\nvllm serve m \"${A[@]}\"\n",
+        "case $x in\n  a) : ;;\n  *) A+=(--b) ;;\nesac\nvllm serve m \"${A[@]}\"\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REMOVALS)
+def test_remove(name: str) -> None:
+    before, after = REMOVALS[name]
+    assert remove(before, "--gone") == after
+
+
+@pytest.mark.parametrize("name", REMOVALS)
+def test_crlf_files_keep_their_line_ends(name: str) -> None:
+    before, after = (text.replace("\r\n", "\n").replace("\n", "\r\n") for text in REMOVALS[name])
+    assert remove(before, "--gone") == after
+
+
+def test_remove_several_neighbours() -> None:
+    text = "vllm serve m \\\n  --a 1 \\\n  --b 2 \\\n  --c 3\n"
+    assert remove(text, "--b", "--c") == "vllm serve m \\\n  --a 1\n"
+    assert remove(text, "--a", "--b", "--c") == "vllm serve m\n"
+    assert remove(text, "--a", "--c") == "vllm serve m \\\n  --b 2\n"
+
+
+def test_two_lists_that_empty_one_if() -> None:
+    text = 'A=()\nif [ "$X" ]; then\n  A+=(--a 1)\n  A+=(--b 2)\nfi\nvllm serve m "${A[@]}"\n'
+    assert remove(text, "--a", "--b") == 'A=()\nvllm serve m "${A[@]}"\n'
+    assert remove(text, "--a") == 'A=()\nif [ "$X" ]; then\n  A+=(--b 2)\nfi\nvllm serve m "${A[@]}"\n'
+
+
+REPLACEMENTS = [
+    ("vllm serve m --x 4\n", "8", "vllm serve m --x 8\n"),
+    ("vllm serve m --x '4'\n", "8", "vllm serve m --x '8'\n"),
+    ('vllm serve m --x "4"\n', "8", 'vllm serve m --x "8"\n'),
+    ("vllm serve m --x 4\n", '{"a": 1}', "vllm serve m --x '{\"a\": 1}'\n"),
+    ("vllm serve m --x '{\"a\": 1}'\n", '{"a": 2, "b": 3}', "vllm serve m --x '{\"a\": 2, \"b\": 3}'\n"),
+    ('vllm serve m --x "{\\"a\\": 1}"\n', '{"a": 2, "b": 3}', 'vllm serve m --x "{\\"a\\": 2, \\"b\\": 3}"\n'),
+    ("vllm serve m --x 4\n", "it's", 'vllm serve m --x "it\'s"\n'),
+    ("vllm serve m --x 'a b'\n", "it's", 'vllm serve m --x "it\'s"\n'),
+    ("bash -c 'vllm serve m --x 4'\n", '{"a": 1}', "bash -c 'vllm serve m --x \"{\\\"a\\\": 1}\"'\n"),
+    ('bash -c "vllm serve m --x 4"\n', '{"a": 1}', "bash -c \"vllm serve m --x '{\\\"a\\\": 1}'\"\n"),
+    ("cat > r.sh <<EOF\nvllm serve m --x 4\nEOF\n", "a$b", "cat > r.sh <<EOF\nvllm serve m --x 'a\\$b'\nEOF\n"),
+]
+
+
+@pytest.mark.parametrize(("before", "value", "after"), REPLACEMENTS)
+def test_replace_keeps_the_quoting(before: str, value: str, after: str) -> None:
+    word = option(read(before).sites[0], "--x")[-1]
+    result = apply(before, [Replace(word, value)])
+    assert result == after
+    assert option(read(result).sites[0], "--x")[-1].text == value
+
+
+def test_replace_of_a_glued_value_keeps_the_option_bare() -> None:
+    word = option(read("vllm serve m --x='a b'\n").sites[0], "--x")[0]
+    assert apply("vllm serve m --x='a b'\n", [Replace(word, "--x=c d")]) == "vllm serve m --x='c d'\n"
+    word = option(read("vllm serve m --x=4\n").sites[0], "--x")[0]
+    assert apply("vllm serve m --x=4\n", [Replace(word, '--y={"a": 4}')]) == "vllm serve m --y='{\"a\": 4}'\n"
+
+
+def test_replace_with_a_run_time_part() -> None:
+    text = "vllm serve m --n $N --x '{}'\n"
+    word = option(read(text).sites[0], "--x")[-1]
+    result = apply(text, [Replace(word, '{"n": \ue000}', ("$N",))])
+    assert result == 'vllm serve m --n $N --x "{\\"n\\": $N}"\n'
+    assert words(read(result).sites[0])[-1] == '{"n": $N}'
+
+
+def test_replace_keeps_an_outer_run_time_part() -> None:
+    text = 'bash -c "vllm serve m --n $N --x 1"\n'
+    word = option(read(text).sites[0], "--x")[-1]
+    result = apply(text, [Replace(word, '{"n": \ue000}', ("$N",))])
+    assert words(read(result).sites[0]) == ["m", "--n", "$N", "--x", '{"n": $N}']
+
+
+def insert(text: str, new: Sequence[str], after: str | None = None) -> str:
+    site = read(text).sites[0]
+    assert site.word_home is not None
+    place = option(site, after)[-1] if after else None
+    container = place.container if place is not None else site.word_home
+    return apply(text, [InsertWords(container, new, after=place)])
+
+
+INSERTIONS = [
+    ("vllm serve m --a 1\n", None, "vllm serve m --a 1 --new 2\n"),
+    ("vllm serve m --a 1 > log &\n", None, "vllm serve m --a 1 --new 2 > log &\n"),
+    ("vllm serve m \\\n  --a 1 \\\n  --b 2\n", None, "vllm serve m \\\n  --a 1 \\\n  --b 2 \\\n  --new 2\n"),
+    ("vllm serve m \\\n  --a 1 \\\n  --b 2\n", "--a", "vllm serve m \\\n  --a 1 \\\n  --new 2 \\\n  --b 2\n"),
+    ("vllm serve m \\\r\n  --a 1\r\n", None, "vllm serve m \\\r\n  --a 1 \\\r\n  --new 2\r\n"),
+    ("vllm serve m \\\n  --a 1 --b 2\n", None, "vllm serve m \\\n  --a 1 --b 2 --new 2\n"),
+    (
+        "A=(\n  --a 1 # one\n  --b 2\n)\nvllm serve \"${A[@]}\"\n",
+        "--a",
+        "A=(\n  --a 1 # one\n  --new 2\n  --b 2\n)\nvllm serve \"${A[@]}\"\n",
+    ),
+    ('ARGS="--a 1 --b 2"\nvllm serve $ARGS\n', "--a", 'ARGS="--a 1 --new 2 --b 2"\nvllm serve $ARGS\n'),
+    ("bash -c 'vllm serve m --a 1'\n", "--a", "bash -c 'vllm serve m --a 1 --new 2'\n"),
+    ("vllm serve\n", None, "vllm serve --new 2\n"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), INSERTIONS)
+def test_insert(before: str, after: str | None, expected: str) -> None:
+    assert insert(before, ["--new", "2"], after) == expected
+
+
+def test_inserted_options_take_the_place_of_what_they_replace() -> None:
+    text = "vllm serve m \\\n  --old 1 \\\n  --b 2\n"
+    site = read(text).sites[0]
+    old = option(site, "--old")
+    changes = [Remove(old[0]), Remove(old[1]), InsertWords(old[0].container, ["--new", '{"a": 1}', "--more"], after=old[1])]
+    assert apply(text, changes) == "vllm serve m \\\n  --new '{\"a\": 1}' \\\n  --more \\\n  --b 2\n"
+
+
+def variable(text: str, name: str) -> Variable:
+    return next(v for s in read(text).sites for v in s.variables if v.name == name)
+
+
+VARIABLES = [
+    ("X=1 vllm serve m\n", "vllm serve m\n"),
+    ("A=1 X=1 vllm serve m\n", "A=1 vllm serve m\n"),
+    ("X=1 \\\nA=2 \\\nvllm serve m\n", "A=2 \\\nvllm serve m\n"),
+    ("export X=1\nvllm serve m\n", "vllm serve m\n"),
+    ("export A=1 X=1\nvllm serve m\n", "export A=1\nvllm serve m\n"),
+    ("export X=1 A=1\nvllm serve m\n", "export A=1\nvllm serve m\n"),
+    ("export X=1; vllm serve m\n", "vllm serve m\n"),
+    ("export X=1 && vllm serve m\n", "vllm serve m\n"),
+    ("cd /a && export X=1 && vllm serve m\n", "cd /a && vllm serve m\n"),
+    ("X=1\nexport X\nvllm serve m\n", "vllm serve m\n"),
+    ("X=1\nexport A X\nvllm serve m\n", "export A\nvllm serve m\n"),
+    ("set -a\nX=1\nset +a\nvllm serve m\n", "set -a\nset +a\nvllm serve m\n"),
+    ("if [ a ]; then\n  export X=1\nfi\nvllm serve m\n", "vllm serve m\n"),
+    ("env X=1 A=2 vllm serve m\n", "env A=2 vllm serve m\n"),
+    ("docker run -e X=1 -e A=1 vllm/vllm-openai:v0.11.0 --model m\n", "docker run -e A=1 vllm/vllm-openai:v0.11.0 --model m\n"),
+    (
+        "docker run \\\n  -e X=1 \\\n  --env=A=1 \\\n  vllm/vllm-openai:v0.11.0\n",
+        "docker run \\\n  --env=A=1 \\\n  vllm/vllm-openai:v0.11.0\n",
+    ),
+    ("docker run --env=X=1 vllm/vllm-openai:v0.11.0\n", "docker run vllm/vllm-openai:v0.11.0\n"),
+    ("bash -c 'export X=1; vllm serve m'\n", "bash -c 'vllm serve m'\n"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), VARIABLES)
+def test_remove_variable(before: str, after: str) -> None:
+    result = apply(before, [Remove(variable(before, "X"))])
+    assert result == after
+    assert all(v.name != "X" for s in read(result).sites for v in s.variables)
+
+
+def test_change_variables() -> None:
+    text = "export X=1\nvllm serve m\n"
+    assert apply(text, [Replace(variable(text, "X"), "a b")]) == "export X='a b'\nvllm serve m\n"
+    assert apply(text, [Rename(variable(text, "X"), "Y")]) == "export Y=1\nvllm serve m\n"
+    text = 'docker run -e "X=1" vllm/vllm-openai:v0.11.0\n'
+    x = variable(text, "X")
+    both: list[Change] = [Replace(x, "2"), Rename(x, "Y")]
+    assert apply(text, both) == 'docker run -e "Y=2" vllm/vllm-openai:v0.11.0\n'
+
+
+def test_add_variables() -> None:
+    text = "  export X=1\nvllm serve m\n"
+    x = variable(text, "X")
+    assert apply(text, [InsertVariable(x.container, "N", "1", after=x)]) == "  export X=1\n  export N=1\nvllm serve m\n"
+    text = "exec vllm serve m\n"
+    home = read(text).sites[0].variable_home
+    assert home is not None
+    assert apply(text, [InsertVariable(home, "N", "1")]) == "N=1 exec vllm serve m\n"
+    text = "docker run --gpus all vllm/vllm-openai:v0.11.0\n"
+    home = read(text).sites[0].variable_home
+    assert home is not None
+    assert apply(text, [InsertVariable(home, "N", "1")]) == "docker run --gpus all -e N=1 vllm/vllm-openai:v0.11.0\n"
+
+
+PINS = [
+    ("pip install 'vllm==0.8.0' torch\n", "vllm==0.8.0", "vllm==0.12.0", "pip install 'vllm==0.12.0' torch\n"),
+    ("docker run vllm/vllm-openai:v0.8.0 --model m\n", None, "vllm/vllm-openai:v0.12.0", "docker run vllm/vllm-openai:v0.12.0 --model m\n"),
+    ("I=${I:-vllm/vllm-openai:v0.8.0}\ndocker run $I --model m\n", None, "vllm/vllm-openai:v0.12.0", "I=${I:-vllm/vllm-openai:v0.12.0}\ndocker run $I --model m\n"),
+    ('V="0.8.0"\npip install "vllm==$V"\n', "0.8.0", "0.12.0", 'V="0.12.0"\npip install "vllm==$V"\n'),
+    ("export CC=gcc-11\n", "gcc-11", "gcc-13", "export CC=gcc-13\n"),
+    ("cmake -DCMAKE_CXX_STANDARD=17 .\n", "17", "20", "cmake -DCMAKE_CXX_STANDARD=20 .\n"),
+    ("docker build --build-arg V=1 .\n", "V=1", "V=2", "docker build --build-arg V=2 .\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "old", "new", "after"), PINS)
+def test_move_pin(before: str, old: str | None, new: str, after: str) -> None:
+    pin = next(p for p in read(before).pins if old is None or p.text == old)
+    assert apply(before, [Replace(pin, new)]) == after
+
+
+SAMPLES = [text for pair in REMOVALS.values() for text in pair] + [b for b, *_ in VARIABLES + PINS] + [b for b, *_ in REPLACEMENTS]
+
+
+@given(st.sampled_from(SAMPLES), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_writing_back_what_was_read_changes_nothing(text: str, crlf: bool) -> None:
+    if crlf:
+        text = text.replace("\r\n", "\n").replace("\n", "\r\n")
+    reading = read(text)
+    changes: list[Change] = [Replace(w, w.text, w.holes) for s in reading.sites for w in s.words]
+    changes += [Replace(v, v.value, v.holes) for s in reading.sites for v in s.variables if v.value is not None]
+    changes += [Replace(p, p.text, p.holes) for p in reading.pins]
+    for change in changes:
+        assert apply_quietly(text, [change]) == text
+    assert apply_quietly(text, changes) == text
+
+
+def apply_quietly(text: str, changes: Sequence[Change]) -> str:
+    edits = [e for c in changes for e in container_of(c).edits([c])]
+    return Source.of(text).with_edits(edits).text
+
+
+@given(st.sampled_from([s for s in SAMPLES if "docker" not in s]), st.data())
+@settings(max_examples=200, deadline=None)
+def test_any_words_can_go(text: str, data: st.DataObject) -> None:
+    site = read(text).sites[0] if read(text).sites else None
+    if site is None or not site.words:
+        return
+    doomed = data.draw(st.sets(st.sampled_from(range(len(site.words)))))
+    if any(site.words[i].splits for i in doomed):
+        return
+    result = apply(text, [Remove(site.words[i]) for i in doomed])
+    left = [w.spelled() for i, w in enumerate(site.words) if i not in doomed]
+    assert words(read(result).sites[0]) == left
+    assert not read(result).problems
+
+
+@given(st.text(alphabet="ab \"'\\$`{}[]:,=-\té!*", min_size=1, max_size=12), st.sampled_from(SAMPLES[:4] + SAMPLES[60:]))
+@settings(max_examples=200, deadline=None)
+def test_any_value_can_be_written(value: str, text: str) -> None:
+    reading = read(text)
+    if not reading.sites or not reading.sites[0].words:
+        return
+    word = reading.sites[0].words[-1]
+    if not word.literal:
+        return
+    try:
+        result = apply(text, [Replace(word, value)])
+    except CannotRender:
+        return
+    assert read(result).sites[0].words[-1].text == value
+
+
+def _mangle(text: str, cut: int, extra: str) -> str:
+    at = cut % (len(text) + 1)
+    return text[:at] + extra + text[at + 1 :]
+
+
+@given(st.sampled_from(SAMPLES), st.integers(0, 400), st.sampled_from(["", "'", '"', "(", ")", "$(", "${", "`", "\\", "\n", "<<X", "fi", "\x00", "{"]))
+@settings(max_examples=300, deadline=None)
+def test_broken_scripts_are_read_without_an_exception(text: str, cut: int, extra: str) -> None:
+    reading = read(_mangle(text, cut, extra))
+    for site in reading.sites:
+        for word in site.words:
+            assert 0 <= word.place.start <= word.place.end
+
+
