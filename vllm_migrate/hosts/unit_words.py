@@ -14,6 +14,7 @@ from vllm_migrate.text import Piece, Region, Span
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
 _HOLE = re.compile(r"\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|%\([A-Za-z_]+\)s|%[A-Za-z]")
+_EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")
 _PLAIN = re.compile(r"[^\s\"'\\;]+")
 
 
@@ -108,8 +109,12 @@ def script_region(region: Region, span: Span) -> Region:
         here = match.end()
     piece(region.text[here:end], here, end, True)
 
+    raw = region.text[start:end]
+    single = {m[0] for m in _EXPANSION.finditer(raw) if not raw[: m.start()].endswith("$")}
+
     def escape(new: str, where: int) -> str | None:
-        doubled = re.sub(r"%|\$(?![A-Za-z_{])", lambda m: m[0] * 2, new)
+        kept = _EXPANSION.sub(lambda m: m[0] if m[0] in single else "$" + m[0], new)
+        doubled = re.sub(r"%|(?<!\$)\$(?![\w{$])", lambda m: m[0] * 2, kept)
         slashed = re.sub(r"\\(?!\r?\n)", lambda _: "\\\\", doubled)
         return slashed.replace(quote, "\\" + quote)
 
