@@ -1,0 +1,263 @@
+"""A run: discover files, read them, judge them, plan fixes, prove them, and report."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vllm_migrate import baseline, discover, suppress
+from vllm_migrate.catalog import load as load_catalog
+from vllm_migrate.config import Config
+from vllm_migrate.findings import FileResult, Finding, Fix, Report
+from vllm_migrate.hosts import Context as HostContext
+from vllm_migrate.hosts import Host, host_for
+from vllm_migrate.judging import Data, Judged, judge
+from vllm_migrate.migrations import load as load_migrations
+from vllm_migrate.model import Problem, Reading
+from vllm_migrate.text import Region, Source, Span, UndecodableError
+
+ROUNDS = 5
+
+
+@dataclass
+class File:
+    """One file of a run, as it is now: rounds of fixes replace source and reading."""
+
+    path: str
+    source: Source
+    reading: Reading
+    host: Host
+    reported: bool = True
+    judged: Judged = field(default_factory=Judged)
+
+
+def run(paths: Sequence[Path], root: Path, settings: Config) -> Report:
+    """Check files below `paths` and, with `settings.fix`, choose fixes into `FileResult.fixed`.
+
+    Raises PathError for a path that cannot be read, ConfigError, CatalogError or MigrationError for data
+    that cannot be used.
+    """
+    walk = discover.Walk(root, settings)
+    report = _run(walk.files(paths), walk.root, settings)
+    report.walked = walk.looked_at
+    report.notices += walk.notices
+    return report
+
+
+def run_text(name: str, raw: bytes, root: Path, settings: Config) -> Report:
+    """Check one text as if it were the file `name` (relative to the root)."""
+    report = _run([(name, raw)], root.resolve(), settings)
+    report.walked = 1
+    return report
+
+
+class Tree:
+    """The files read in a run, and those beside them that may say which release is in use."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.files: dict[str, File] = {}
+        self._folders: dict[str, list[str]] = {}
+        self._looked: set[str] = set()
+
+    def add(self, file: File) -> None:
+        self.files[file.path] = file
+        self._folders.setdefault(posixpath.dirname(file.path), []).append(file.path)
+
+    def folder(self, name: str) -> Iterable[tuple[str, Reading]]:
+        """Return the readings of the files directly in a folder, for evidence."""
+        if name not in self._looked:
+            self._looked.add(name)
+            self._look(name)
+        return [(p, self.files[p].reading) for p in sorted(self._folders.get(name, ()))]
+
+    def _look(self, name: str) -> None:
+        import os
+
+        here = self.root / name if name else self.root
+        try:
+            entries = sorted(os.listdir(here))
+        except OSError:
+            return
+        for entry in entries:
+            path = f"{name}/{entry}" if name else entry
+            if path in self.files or not _may_pin(entry):
+                continue
+            raw = discover.read_inside(self.root, path)
+            if raw is None or len(raw) > 1 << 20 or b"vllm" not in raw:
+                continue
+            file = read(path, raw, self.root)
+            if isinstance(file, File):
+                file.reported = False
+                self.add(file)
+
+
+_PIN_NAMES = ("dockerfile", "containerfile", "requirements", "constraints", "pyproject.toml", "setup.py", "setup.cfg")
+_PIN_ENDS = (
+    ".dockerfile", ".yaml", ".yml", ".env", "environment.yml", "-requirements.txt", "_requirements.txt",
+    "requirements.in", "pipfile",
+)  # fmt: skip
+
+
+def _may_pin(name: str) -> bool:
+    low = name.lower()
+    return low.startswith(_PIN_NAMES) or low.endswith(_PIN_ENDS) or low.startswith(".env")
+
+
+def read(path: str, raw: bytes, root: Path) -> File | Finding | None:
+    """Read one file: a File, a finding where it is not text, None where no host reads it."""
+    try:
+        source = Source(path, raw)
+    except UndecodableError as error:
+        message = f"not UTF-8 text: byte {error.offset}: {error.reason}"
+        return Finding("VM002", "warning", posixpath.basename(path), message, path, Span(0, 0), "")
+    host = host_for(path, source.line(1)[:200])
+    if host is None:
+        return None
+    return File(path, source, read_source(source, host, root), host)
+
+
+def read_source(source: Source, host: Host, root: Path) -> Reading:
+    """Return a host's reading; a fault of the host itself is a problem of the file, never a crash."""
+
+    def sibling(name: str) -> str | None:
+        joined = posixpath.normpath(posixpath.join(posixpath.dirname(source.path), name))
+        raw = None if joined.startswith("..") else discover.read_inside(root, joined)
+        if raw is None or len(raw) > 1 << 20:
+            return None
+        try:
+            return raw.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return None
+
+    context = HostContext(source.path, sibling_reader=sibling)
+    try:
+        return host.read(Region.whole(source), context)
+    except RecursionError:
+        return Reading(problems=[Problem("syntax", "nested too deeply to be read")])
+    except Exception as error:
+        import os
+
+        if os.environ.get("VLLM_MIGRATE_DEBUG"):
+            raise
+        return Reading(problems=[Problem("syntax", f"could not be read ({type(error).__name__}: {error})")])
+
+
+def _run(files: Iterable[tuple[str, bytes]], root: Path, settings: Config) -> Report:
+    tree: Tree | None = None
+    data: Data | None = None
+    report = Report(list(settings.to), root=str(root))
+    undecodable: list[Finding] = []
+    for path, raw in files:
+        if tree is None:
+            tree = Tree(root)
+        file = read(path, raw, root)
+        if isinstance(file, Finding):
+            undecodable.append(file)
+        elif file is not None:
+            tree.add(file)
+    for finding in undecodable:
+        report.files.append(FileResult(finding.path, None, [finding]))
+    if tree is None or not tree.files:
+        return report
+    data = Data(load_catalog(settings.catalog), load_migrations(settings.migrations), settings)
+    if not settings.to and not any(r.to for r in settings.paths.values()):
+        report.notices.append(
+            f"no target release given: each launch is judged against its own pin, else {data.catalog.latest}"
+        )
+    for finding in undecodable:
+        finding.to = data.catalog.latest
+    targets: list[str | None] = list(settings.to) or [None]
+    known = baseline.load(settings.baseline)
+    results: dict[str, FileResult] = {}
+    originals = {p: f.source for p, f in tree.files.items()}
+    for i, target in enumerate(targets):
+        fixing = settings.fix and i == len(targets) - 1
+        _one_target(tree, data, target, report, results, known, fixing)
+    for path, file in tree.files.items():
+        result = results.get(path)
+        if result is not None and file.source is not originals[path]:
+            result.fixed = file.source
+            result.source = originals[path]
+    report.files += [results[p] for p in sorted(results)]
+    return report
+
+
+def _judge_all(tree: Tree, data: Data, target: str | None, paths: Iterable[str]) -> None:
+    for path in sorted(paths):
+        file = tree.files[path]
+        file.judged = judge(path, file.source, file.reading, data, target, tree.folder)
+
+
+def _one_target(
+    tree: Tree,
+    data: Data,
+    target: str | None,
+    report: Report,
+    results: dict[str, FileResult],
+    known: baseline.Baseline,
+    fixing: bool,
+) -> None:
+    from vllm_migrate.units import Planner
+
+    settings = data.config
+    _judge_all(tree, data, target, [p for p, f in tree.files.items() if f.reported])
+    # Looking for evidence may have read more files: their pins are judged so that a fix can say where they are.
+    _judge_all(tree, data, target, [p for p, f in tree.files.items() if not f.reported])
+    first = True
+    for _ in range(ROUNDS if fixing else 1):
+        planner = Planner(tree, data, target)
+        hidden = _hide(tree, settings, known) if first else _hide(tree, settings, baseline.Baseline())
+        planner.plan(hidden)
+        if first:
+            report.suppressed += len(hidden)
+            report.left_out += planner.left_out
+            report.withheld += planner.withheld
+            _collect(tree, report, results, hidden)
+        first = False
+        if not fixing:
+            break
+        changed = planner.apply()
+        for path, fixes in changed.items():
+            results[path].applied += fixes
+        if not changed:
+            break
+        _judge_all(tree, data, target, changed)
+
+
+def _hide(tree: Tree, settings: Config, known: baseline.Baseline) -> set[int]:
+    """Return the ids of findings that are not to be reported or fixed."""
+    hidden: set[int] = set()
+    for file in tree.files.values():
+        comments = suppress.read(file.source)
+        for finding in file.judged.findings:
+            if (
+                not file.reported
+                or not settings.reports(finding.code, finding.migration, finding.path)
+                or comments.hides(finding, file.source)
+                or known.hides(finding, file.source)
+            ):
+                hidden.add(id(finding))
+    return hidden
+
+
+def _collect(tree: Tree, report: Report, results: dict[str, FileResult], hidden: set[int]) -> None:
+    for path, file in tree.files.items():
+        if not file.reported:
+            continue
+        result = results.setdefault(path, FileResult(path, file.source, sites=len(file.reading.sites)))
+        seen = {(f.code, f.subject, f.span, f.to, f.message) for f in result.findings}
+        for finding in sorted(file.judged.findings, key=lambda f: (f.span, f.code, f.subject)):
+            name = (finding.code, finding.subject, finding.span, finding.to, finding.message)
+            if id(finding) in hidden or name in seen:
+                continue
+            seen.add(name)
+            result.findings.append(finding)
+        report.notices += [n for n in file.judged.notices if n not in report.notices]
+
+
+def fixes_of(findings: Iterable[Finding]) -> list[Fix]:
+    """Return the fixes of findings, each once."""
+    return list(dict.fromkeys(f.fix for f in findings if f.fix is not None))

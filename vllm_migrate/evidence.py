@@ -1,0 +1,115 @@
+"""Finds the release a launch runs on now: the nearest pin, as the design orders them."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from vllm_migrate.config import Config
+from vllm_migrate.model import Pin, Reading, Site
+from vllm_migrate.versions import PinVersion, pin_version, read_image
+
+
+@dataclass
+class Origin:
+    """Where a launch stands now.
+
+    version: None where unknown. pins: (path, pin) that say so. device: "cuda", "rocm" … or "".
+    conflict: versions named at the same distance, when they differ. how: for the verbose report.
+    """
+
+    version: str | None = None
+    pins: list[tuple[str, Pin]] = field(default_factory=list)
+    device: str = ""
+    conflict: tuple[str, ...] = ()
+    how: str = ""
+
+
+def version_of(pin: Pin, config: Config) -> PinVersion | None:
+    """Return what a pin says about vLLM, the configuration's word on private images first."""
+    if pin.kind in ("image", "base"):
+        fact = config.image(pin.whole)
+        if fact is not None:
+            return PinVersion(fact.version, "", fact.device)
+    return pin_version(pin)
+
+
+def moving(pin: Pin) -> bool:
+    """Tell whether an image of vLLM carries a tag that moves (`latest`)."""
+    if pin.kind not in ("image", "base") or pin.holes:
+        return False
+    image = read_image(pin.whole)
+    return image is not None and not image.version
+
+
+Readings = Callable[[str], Iterable[tuple[str, Reading]]]
+"""Gives the readings of the files directly in a folder ("" is the root)."""
+
+
+def origin_of(site: Site, path: str, reading: Reading, config: Config, folder: Readings) -> Origin:
+    """Return the origin of a launch: same container, same file, same folder, then upwards to the root."""
+    levels: list[Callable[[], list[tuple[str, Pin]]]] = [
+        lambda: [(path, p) for p in site.pins],
+        lambda: [(path, p) for p in reading.pins if site.owner and p.owner == site.owner],
+        lambda: [(path, p) for p in reading.pins],
+    ]
+    return _nearest(levels, path, config, folder)
+
+
+def origin_of_file(path: str, reading: Reading, config: Config, folder: Readings) -> Origin:
+    """Return the release that holds for what belongs to no launch (a dependency, an import)."""
+    return _nearest([lambda: [(path, p) for p in reading.pins]], path, config, folder)
+
+
+def _nearest(
+    levels: Sequence[Callable[[], list[tuple[str, Pin]]]], path: str, config: Config, folder: Readings
+) -> Origin:
+    device = ""
+    for i, level in enumerate(levels):
+        found = _agreed(level(), config)
+        if found is not None:
+            found.how = ("the same container", "the same scope", "the same file")[i if len(levels) > 1 else 2]
+            return found
+        device = device or _device(level(), config)
+        if i == 0 and len(levels) > 1 and any(moving(p) for _, p in level()):
+            return Origin(device=device, how="an image with a tag that moves")
+    here = posixpath.dirname(path)
+    while True:
+        pins = [(p, pin) for p, reading in folder(here) if p != path for pin in reading.pins]
+        found = _agreed(pins, config)
+        if found is not None:
+            found.how = f"the folder {here or '.'}"
+            found.device = found.device or device
+            return found
+        if not here:
+            return Origin(device=device)
+        here = posixpath.dirname(here)
+
+
+def _device(pins: Sequence[tuple[str, Pin]], config: Config) -> str:
+    for _, pin in pins:
+        said = version_of(pin, config)
+        if said is not None and said.device:
+            return said.device
+        if pin.kind in ("image", "base") and not pin.holes:
+            image = read_image(pin.whole)
+            if image is not None and image.device:
+                return image.device
+    return ""
+
+
+def _agreed(pins: Sequence[tuple[str, Pin]], config: Config) -> Origin | None:
+    named: dict[str, list[tuple[str, Pin]]] = {}
+    device = ""
+    for path, pin in pins:
+        said = version_of(pin, config)
+        if said is not None and said.version:
+            named.setdefault(said.version, []).append((path, pin))
+            device = device or said.device
+    if not named:
+        return None
+    if len(named) > 1:
+        return Origin(None, [], device, tuple(sorted(named)))
+    ((version, where),) = named.items()
+    return Origin(version, where, device)

@@ -1,0 +1,243 @@
+"""Judges one file between two releases: builds the contexts and asks every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vllm_migrate.arguments import read_arguments
+from vllm_migrate.catalog import UnknownRelease
+from vllm_migrate.config import Config
+from vllm_migrate.evidence import Origin, Readings, origin_of, origin_of_file, version_of
+from vllm_migrate.findings import Finding, Severity
+from vllm_migrate.model import Pin, Reading, Site
+from vllm_migrate.rules.context import Context, PinContext, SiteContext
+from vllm_migrate.rules.registry import modules
+from vllm_migrate.text import Source, Span
+from vllm_migrate.versions_key import key
+
+if TYPE_CHECKING:
+    from vllm_migrate.catalog import Catalog, Release
+    from vllm_migrate.migrations import Migrations
+
+
+@dataclass
+class Data:
+    """What the tool knows, loaded once a run."""
+
+    catalog: Catalog
+    migrations: Migrations
+    config: Config
+
+
+@dataclass
+class Judged:
+    """The findings of one file, and where each launch and pin stands."""
+
+    findings: list[Finding] = field(default_factory=list)
+    origins: dict[int, Origin] = field(default_factory=dict)
+    """id of a site → its origin."""
+    pin_findings: dict[int, list[Finding]] = field(default_factory=dict)
+    """id of a pin → the findings about it."""
+    notices: list[str] = field(default_factory=list)
+
+
+_PROBLEMS: dict[str, tuple[str, Severity]] = {
+    "syntax": ("VM001", "warning"),
+    "encoding": ("VM002", "warning"),
+    "generated": ("VM003", "info"),
+}
+
+
+def judge(path: str, source: Source, reading: Reading, data: Data, to: str | None, folder: Readings) -> Judged:
+    """Return the findings of a file for one target (None: each launch's own release, else the newest).
+
+    folder: gives the readings of the files of a folder, for evidence.
+    """
+    from_, configured = data.config.releases_at(path)
+    wanted = to if to is not None else (configured[0] if configured else None)
+    out = Judged()
+    _problems(path, reading, wanted or data.catalog.latest, out)
+    for site in reading.sites:
+        origin = origin_of(site, path, reading, data.config, folder)
+        out.origins[id(site)] = origin
+        _site(path, source, reading, data, site, origin, from_, wanted, out)
+    nearest = origin_of_file(path, reading, data.config, folder)
+    version = from_ or nearest.version
+    common = _context(path, source, reading, data, version, nearest.device, wanted, out)
+    for module in modules():
+        if hasattr(module, "judge_file"):
+            out.findings += module.judge_file(common)
+    for pin in reading.pins:
+        _pin(path, source, reading, data, pin, version, nearest.device, wanted, out)
+    if any(f.severity == "info" and f.code == "VM003" for f in out.findings) and len(out.findings) == 1:
+        # That a file is generated only matters where something in it would have to change.
+        out.findings.clear()
+    return out
+
+
+def _problems(path: str, reading: Reading, to: str, out: Judged) -> None:
+    for problem in reading.problems:
+        if problem.kind not in _PROBLEMS:
+            continue
+        code, severity = _PROBLEMS[problem.kind]
+        span = Span(problem.offset, max(problem.end, problem.offset))
+        out.findings.append(Finding(code, severity, path.rsplit("/", 1)[-1], problem.message, path, span, to))
+
+
+def _release(data: Data, version: str | None, out: Judged | None = None) -> Release | None:
+    if version is None:
+        return None
+    try:
+        return data.catalog.release(version)
+    except UnknownRelease:
+        return None
+
+
+def _target(data: Data, wanted: str | None, version: str | None, out: Judged) -> tuple[Release, str | None]:
+    """Return the release to judge against: a launch that is beyond the target keeps its own."""
+    target = data.catalog.release(wanted) if wanted is not None else _release(data, version)
+    note = None
+    if target is None:
+        target = data.catalog.release(data.catalog.latest)
+    if version is not None and wanted is not None:
+        try:
+            beyond = key(version) > key(target.version)
+        except ValueError:
+            beyond = False
+        if beyond:
+            own = _release(data, version)
+            if own is not None:
+                note = f"it runs on {version} already, beyond {target.version}: judged against {own.version}"
+                target = own
+    return target, note
+
+
+def _context(
+    path: str,
+    source: Source,
+    reading: Reading,
+    data: Data,
+    version: str | None,
+    device: str,
+    wanted: str | None,
+    out: Judged,
+) -> Context:
+    target, _ = _target(data, wanted, version, out)
+    return Context(
+        path,
+        source,
+        reading,
+        data.catalog,
+        data.migrations,
+        data.config,
+        target,
+        version,
+        _release(data, version),
+        device,
+    )
+
+
+def _site(
+    path: str,
+    source: Source,
+    reading: Reading,
+    data: Data,
+    site: Site,
+    origin: Origin,
+    from_: str | None,
+    wanted: str | None,
+    out: Judged,
+) -> None:
+    version = from_ or origin.version
+    target, note = _target(data, wanted, version, out)
+    release = _release(data, version)
+    ctx = SiteContext(
+        path,
+        source,
+        reading,
+        data.catalog,
+        data.migrations,
+        data.config,
+        target,
+        version,
+        release,
+        origin.device,
+        site=site,
+        arguments=read_arguments(site, data.catalog, target, release),
+    )
+    found: list[Finding] = []
+    for module in modules():
+        if hasattr(module, "judge_site"):
+            found += module.judge_site(ctx)
+    if note:
+        out.notices.append(f"{path}:{source.position(site.place.start)[0]}: {note}")
+        for finding in found:
+            finding.related.append(note)
+    if origin.conflict and from_ is None and found:
+        where = ", ".join(origin.conflict)
+        found.append(
+            Finding(
+                "VM508",
+                "info",
+                "vllm",
+                f"pins at the same distance name different releases ({where}); none is taken for this launch's",
+                path,
+                site.place,
+                target.version,
+                site=site,
+                help="Say which one it is with --from, or with `paths:` in the configuration.",
+            )
+        )
+    out.findings += found
+
+
+def _pin(
+    path: str,
+    source: Source,
+    reading: Reading,
+    data: Data,
+    pin: Pin,
+    nearest: str | None,
+    device: str,
+    wanted: str | None,
+    out: Judged,
+) -> None:
+    said = version_of(pin, data.config)
+    version = said.version if said is not None and said.version else nearest
+    target, _ = _target(data, wanted, None if said is not None and said.version else version, out)
+    if wanted is None and said is not None and said.version:
+        own = _release(data, said.version)
+        target = own or target
+    ctx = PinContext(
+        path,
+        source,
+        reading,
+        data.catalog,
+        data.migrations,
+        data.config,
+        target,
+        version,
+        _release(data, version),
+        (said.device if said is not None else "") or device,
+        pin=pin,
+    )
+    for module in modules():
+        if hasattr(module, "judge_pin"):
+            for finding in module.judge_pin(ctx):
+                out.pin_findings.setdefault(id(pin), []).append(finding)
+                out.findings.append(finding)
+
+
+def launches_refuse(findings: Iterable[Finding]) -> dict[str, int]:
+    """Count what the target refuses at launches, by code and subject: a fix must add nothing to it."""
+    out: dict[str, int] = {}
+    for finding in findings:
+        if finding.severity == "error" and finding.site is not None:
+            name = f"{finding.code} {finding.subject}"
+            out[name] = out.get(name, 0) + 1
+    return out
+
+
+Judge = Callable[[str, Source, Reading], Judged]

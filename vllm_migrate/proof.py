@@ -1,0 +1,265 @@
+"""Renders changes as edits and proves them: the edited text must read exactly as planned."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from vllm_migrate.model import (
+    CannotRender,
+    Change,
+    Container,
+    InsertEntry,
+    InsertText,
+    InsertVariable,
+    InsertWords,
+    Item,
+    Reading,
+    Remove,
+    Rename,
+    Replace,
+    Site,
+    container_of,
+    is_hole,
+)
+from vllm_migrate.text import Edit, OverlapError, Source
+
+
+class NotProved(Exception):
+    """The edited text does not read as planned; the message says what differs."""
+
+
+def unique(changes: Iterable[Change]) -> list[Change]:
+    """Return the changes without repetitions: launches that share text ask for the same thing."""
+    seen: set[tuple[Any, ...]] = set()
+    out: list[Change] = []
+    for change in changes:
+        key = signature(change)
+        if key not in seen:
+            seen.add(key)
+            out.append(change)
+    return out
+
+
+def signature(change: Change) -> tuple[Any, ...]:
+    """Return what makes two changes the same."""
+    if isinstance(change, Remove):
+        return ("remove", id(change.item))
+    if isinstance(change, Replace):
+        return ("replace", id(change.item), repr(change.value))
+    if isinstance(change, Rename):
+        return ("rename", id(change.item), change.name)
+    if isinstance(change, InsertWords):
+        return ("words", id(change.container), tuple(change.words), id(change.after), id(change.before))
+    if isinstance(change, InsertEntry):
+        return ("entry", id(change.container), change.key, repr(change.value))
+    if isinstance(change, InsertVariable):
+        return ("variable", id(change.container), change.name, change.value)
+    return ("text", id(change.item), change.kind, change.text)
+
+
+def item_of(change: Change) -> Item | None:
+    """Return the item a change edits; None for an insertion."""
+    return change.item if isinstance(change, (Remove, Replace, Rename)) else None
+
+
+def render(changes: Sequence[Change]) -> list[Edit]:
+    """Return the edits of all changes of one file. Raises CannotRender."""
+    groups: dict[int, tuple[Container, list[Change]]] = {}
+    for change in unique(changes):
+        container = container_of(change)
+        groups.setdefault(id(container), (container, []))[1].append(change)
+    edits: list[Edit] = []
+    for container, mine in groups.values():
+        edits += container.edits(mine)
+    return edits
+
+
+def prove(
+    source: Source,
+    before: Reading,
+    changes: Sequence[Change],
+    read: Callable[[Source], Reading],
+    verify: Callable[[str], str | None] | None,
+) -> tuple[Source, Reading]:
+    """Return the edited source and its reading.
+
+    Raises CannotRender or NotProved where the changes cannot be written or do not read as planned.
+    """
+    try:
+        after = source.with_edits(render(changes))
+    except OverlapError as error:
+        raise CannotRender(str(error)) from None
+    if after.text == source.text:
+        raise NotProved("the changes change nothing")
+    reading = read(after)
+    old = Counter(p.message for p in before.problems if p.kind == "syntax")
+    new = Counter(p.message for p in reading.problems if p.kind == "syntax")
+    if sum(new.values()) > sum(old.values()):
+        raise NotProved(f"the edited text would not parse: {next(iter(new - old), 'syntax error')}")
+    if verify is not None:
+        message = verify(after.text)
+        if message:
+            raise NotProved(f"the edited text would not parse: {message}")
+    _compare(before, reading, unique(changes))
+    return after, reading
+
+
+def _plain(text: str) -> str:
+    return "".join("\ue000" if is_hole(c) else c for c in text)
+
+
+def _compare(before: Reading, after: Reading, changes: Sequence[Change]) -> None:
+    if len(before.sites) != len(after.sites):
+        raise NotProved(f"the edited text has {len(after.sites)} launches instead of {len(before.sites)}")
+    removed = {id(c.item) for c in changes if isinstance(c, Remove)}
+    replaced = {id(c.item): c for c in changes if isinstance(c, Replace)}
+    renamed = {id(c.item): c.name for c in changes if isinstance(c, Rename)}
+    words = [c for c in changes if isinstance(c, InsertWords)]
+    for old, new in zip(before.sites, after.sites, strict=True):
+        if old.entry_point != new.entry_point:
+            raise NotProved("a launch would start another program")
+        wanted = _words(old, removed, replaced, words)
+        got = [_plain(w.text) for w in new.words]
+        if wanted != got:
+            raise NotProved(f"the command line would read {_first(wanted, got)}")
+        _same(_entries(old, removed, replaced, renamed, changes), _entries(new, set(), {}, {}, ()), "arguments")
+        _same(
+            _variables(old.variables, removed, replaced, renamed, _added(old, changes)),
+            _variables(new.variables, set(), {}, {}, ()),
+            "environment",
+        )
+    added = [c for c in changes if isinstance(c, InsertText)]
+    _pins(before, after, removed, replaced, bool(added))
+    _mentions(before, after, removed, replaced)
+    _same(
+        _variables(before.variables, removed, replaced, renamed, ()),
+        _variables(after.variables, set(), {}, {}, ()),
+        "environment",
+        extra=bool(added) or bool(changes),
+    )
+
+
+def _words(
+    site: Site, removed: set[int], replaced: dict[int, Replace], inserts: Sequence[InsertWords]
+) -> list[str]:
+    out: list[str] = []
+    mine = {id(w) for w in site.words}
+    for word in site.words:
+        for change in inserts:
+            if change.before is word:
+                out += [_plain(t) for t in change.words]
+        if id(word) not in removed:
+            change_ = replaced.get(id(word))
+            out.append(_plain(change_.value if change_ is not None else word.text))
+        for change in inserts:
+            if change.after is word:
+                out += [_plain(t) for t in change.words]
+    for change in inserts:
+        if change.after is None and change.before is None and (
+            change.container is site.word_home or any(w.container is change.container for w in site.words)
+        ):
+            out += [_plain(t) for t in change.words]
+        elif change.after is not None and id(change.after) not in mine:
+            continue
+    return out
+
+
+def _first(wanted: Sequence[str], got: Sequence[str]) -> str:
+    for a, b in zip(wanted, got, strict=False):
+        if a != b:
+            return f"{b!r} instead of {a!r}"
+    return f"{len(got)} words instead of {len(wanted)}"
+
+
+def _entries(
+    site: Site,
+    removed: set[int],
+    replaced: dict[int, Replace],
+    renamed: dict[int, str],
+    changes: Sequence[Change],
+) -> Counter[tuple[str, str]]:
+    out: Counter[tuple[str, str]] = Counter()
+    for entry in site.entries:
+        if id(entry) in removed:
+            continue
+        value = replaced[id(entry)].value if id(entry) in replaced else entry.value
+        out[(renamed.get(id(entry), entry.key), _canonical(value))] += 1
+    homes = {id(e.container) for e in site.entries} | {id(site.entry_home)}
+    for change in changes:
+        if isinstance(change, InsertEntry) and id(change.container) in homes:
+            out[(change.key, _canonical(change.value))] += 1
+    return out
+
+
+def _canonical(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{k!r}:{_canonical(v)}" for k, v in sorted(value.items(), key=lambda i: repr(i[0]))) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(_canonical(v) for v in value) + "]"
+    if isinstance(value, str):
+        return repr(_plain(value))
+    return repr(value)
+
+
+def _added(site: Site, changes: Sequence[Change]) -> list[InsertVariable]:
+    homes = {id(v.container) for v in site.variables} | {id(site.variable_home)}
+    return [c for c in changes if isinstance(c, InsertVariable) and id(c.container) in homes]
+
+
+def _variables(
+    variables: Sequence[Any],
+    removed: set[int],
+    replaced: dict[int, Replace],
+    renamed: dict[int, str],
+    added: Sequence[InsertVariable],
+) -> Counter[tuple[str, str]]:
+    out: Counter[tuple[str, str]] = Counter()
+    for variable in variables:
+        if id(variable) in removed:
+            continue
+        value = replaced[id(variable)].value if id(variable) in replaced else variable.value
+        out[(renamed.get(id(variable), variable.name), _plain(value) if value is not None else "")] += 1
+    for change in added:
+        out[(change.name, _plain(change.value))] += 1
+    return out
+
+
+def _same(wanted: Counter[tuple[str, str]], got: Counter[tuple[str, str]], what: str, *, extra: bool = False) -> None:
+    lost = wanted - got
+    more = Counter() if extra else got - wanted
+    if lost or more:
+        name = next(iter(lost or more))[0]
+        raise NotProved(f"the {what} would differ at {name}")
+
+
+def _pins(
+    before: Reading, after: Reading, removed: set[int], replaced: dict[int, Replace], added: bool
+) -> None:
+    wanted = Counter(
+        (p.kind, p.prefix + _plain(replaced[id(p)].value if id(p) in replaced else p.text) + p.suffix)
+        for p in before.pins
+        if id(p) not in removed
+    )
+    got = Counter((p.kind, p.prefix + _plain(p.text) + p.suffix) for p in after.pins)
+    texts = {id(p): replaced[id(p)].value for p in before.pins if id(p) in replaced}
+    if wanted == got or (added and not wanted - got):
+        return
+    # A changed text may be part of another pin's prefix (an ARG used twice): compare the parts alone.
+    loose = Counter((p.kind, _plain(texts.get(id(p), p.text))) for p in before.pins if id(p) not in removed)
+    found = Counter((p.kind, _plain(p.text)) for p in after.pins)
+    if loose - found or (not added and found - loose):
+        name = next(iter((loose - found) or (found - loose)))
+        raise NotProved(f"the pins would differ at {name[1]}")
+
+
+def _mentions(before: Reading, after: Reading, removed: set[int], replaced: dict[int, Replace]) -> None:
+    touched = [m for m in before.mentions if id(m) in replaced or id(m) in removed]
+    if not touched:
+        return
+    names = {m.name for m in after.mentions}
+    for mention in touched:
+        change = replaced.get(id(mention))
+        if change is not None and change.value not in names and mention.name in names:
+            raise NotProved(f"{mention.name} would still be there")
