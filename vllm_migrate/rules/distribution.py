@@ -1,0 +1,357 @@
+"""How vLLM is distributed: image tags, wheels, indexes, git refs and base images (VM50x)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vllm_migrate.distribution import distribution, major
+from vllm_migrate.findings import Finding
+from vllm_migrate.model import Pin, is_hole
+from vllm_migrate.rules.context import Context, PinContext
+from vllm_migrate.rules.image_moves import cuda_of, judge_image, needs_of, why_new_cuda
+from vllm_migrate.rules.pin_tools import Verdict, finding, scope
+from vllm_migrate.rules.registry import Rule
+from vllm_migrate.rules.source_build import (
+    below,
+    compiles_vllm,
+    distro_of,
+    floor_of,
+    for_cuda,
+    install_for,
+    toolchains,
+)
+from vllm_migrate.rules.wheel_moves import (
+    judge_archive,
+    judge_own_index,
+    judge_ref,
+    judge_requirement,
+    judge_torch_index,
+    judge_wheel,
+    move_local,
+)
+from vllm_migrate.versions import (
+    about_vllm,
+    index_version,
+    pin_version,
+    pins_of_vllm,
+    read_image,
+    requirement_of,
+    wheel_version,
+)
+from vllm_migrate.versions_key import key, matches
+
+RULES = (
+    Rule(
+        "VM501",
+        "image-channel",
+        "warning",
+        "an image tag means another CUDA in the target, or the same CUDA is spelled otherwise",
+        """What it does
+Compares the CUDA an image tag stands for in the release it names with what the tag of the target would be.
+Why it matters
+Before 0.20.0 the tag without suffix is CUDA 12 and `-cu130` is the variant; from 0.20.0 the plain tag is CUDA 13
+and `-cu129` the variant. Changing the number alone may move a cluster to another driver floor.
+Example
+`vllm/vllm-openai:v0.19.0`, target 0.32.0
+Use instead
+`vllm/vllm-openai:v0.32.0-cu129`, which stays on CUDA 12
+Fix safety
+Safe where the rewritten tag stays on its CUDA major. Unsafe where the target has no image for it: the hosts'
+driver has to be checked.""",
+    ),
+    Rule(
+        "VM502",
+        "wheel-channel",
+        "warning",
+        "a wheel, an index or a torch backend is for another CUDA than vLLM's wheel of the target",
+        """What it does
+Follows `+cu129` versions, wheel URLs, `wheels.vllm.ai` and torch indexes and `--torch-backend` words beside vLLM.
+Why it matters
+A vLLM wheel for CUDA 13 does not load with torch for CUDA 12.
+Example
+`vllm==0.11.0` with `--extra-index-url https://download.pytorch.org/whl/cu128`, target 0.33.0
+Use instead
+`vllm==0.33.0` with `https://download.pytorch.org/whl/cu130`
+Fix safety
+Safe where the CUDA major stays; unsafe where it changes, since the driver has to be checked.""",
+    ),
+    Rule(
+        "VM503",
+        "base-image",
+        "warning",
+        "the base image vLLM is built or installed on does not fit the target",
+        """What it does
+Looks at `nvidia/cuda` and `pytorch/pytorch` bases of files that install or build vLLM, and at distributions whose
+C library is older than the wheel needs.
+Why it matters
+A toolkit of another CUDA major cannot compile kernels for the torch that the target requires; on a C library that
+is too old the wheel is passed over and a source build begins.
+Example
+`FROM nvidia/cuda:12.8.1-devel-ubuntu22.04`, target 0.33.0
+Use instead
+`FROM nvidia/cuda:13.0.3-devel-ubuntu22.04` (24.04 where vLLM is compiled)
+Fix safety
+Unsafe: another CUDA needs another driver, and another distribution has other packages.""",
+    ),
+    Rule(
+        "VM505",
+        "version-pin",
+        "info",
+        "a pin names an older release than the target, or two pins disagree",
+        """What it does
+Reports image tags, requirements, ranges, wheel and index URLs and git refs behind the target.
+Why it matters
+The old release keeps running what was rewritten for the new one.
+Example
+`vllm==0.24.0`, target 0.33.0
+Use instead
+`vllm==0.33.0`
+Fix safety
+Safe while the launches the pin governs are free of errors for the target; pins beyond the target, with a digest or
+with a hash are never moved.""",
+    ),
+    Rule(
+        "VM506",
+        "rocm-channel",
+        "warning",
+        "a ROCm image or wheel means another ROCm in the target",
+        """What it does
+Compares the ROCm a tag, wheel or index stands for in both releases.
+Why it matters
+From 0.33.0 the plain ROCm tags and wheels are ROCm 10.0; up to 0.32.0 they are 7.2.
+Example
+`vllm/vllm-openai-rocm:v0.32.0`, target 0.33.0
+Use instead
+`vllm/vllm-openai-rocm:v0.33.0-rocm72`
+Fix safety
+Safe: the rewritten tag stays on its ROCm major.""",
+    ),
+    Rule(
+        "VM507",
+        "missing-image",
+        "error",
+        "an image tag, wheel or index does not exist for the target",
+        """What it does
+Checks the suffix or channel a pin names against what the target publishes.
+Why it matters
+The pull or the install fails.
+Example
+`vllm/vllm-openai:v0.32.0-cu129`, target 0.33.0
+Use instead
+`vllm/vllm-openai:v0.33.0`, which is CUDA 13 and needs its driver
+Fix safety
+Safe where the target publishes the same build under another name, else unsafe.""",
+    ),
+)
+
+
+def judge_pin(ctx: PinContext) -> Iterator[Finding]:
+    """Judge a pin that names a vLLM build or the base vLLM is installed on."""
+    verdict = _verdict(ctx)
+    if verdict is not None:
+        yield finding(ctx, ctx.pin, verdict)
+
+
+def _verdict(ctx: PinContext) -> Verdict | None:
+    pin, target = ctx.pin, ctx.target.version
+    if pin.kind in ("image", "base"):
+        image = read_image(pin.whole)
+        if image is not None:
+            return judge_image(image, pin.whole, ctx.origin, target)
+        if pin.kind == "base":
+            return _base(ctx, pin)
+        return _bare(ctx, pin)
+    if any(is_hole(c) for c in pin.text):
+        return None
+    if pin.kind == "index":
+        return _index(ctx, pin)
+    if pin.kind == "build-arg":
+        return None
+    if not about_vllm(pin):
+        return None
+    if pin.kind == "requirement":
+        found = requirement_of(pin)
+        if found is None:
+            return None
+        verdict = judge_requirement(*found, target, ctx.device or _device(ctx, pin))
+        if verdict is not None and verdict.text is not None and found[1] != pin.whole:
+            verdict.text = pin.prefix + verdict.text + pin.suffix
+        return verdict
+    if pin.kind == "url":
+        wheel = wheel_version(pin.whole)
+        return judge_wheel(wheel, pin.whole, target) if wheel is not None else judge_archive(pin.whole, target)
+    verdict = judge_ref(pin.text, target) if pin.kind == "git" else None
+    if verdict is not None and verdict.text is not None:
+        verdict.text = pin.prefix + verdict.text + pin.suffix
+    return verdict
+
+
+def _bare(ctx: PinContext, pin: Pin) -> Verdict | None:
+    """A version that stands for the image's tag without naming the image."""
+    said = pin_version(pin)
+    if said is None or not said.version or key(said.version) == key(ctx.target.version):
+        return None
+    if key(said.version) > key(ctx.target.version):
+        text = f"{pin.text} is beyond {ctx.target.version}; it is left as it is"
+        return Verdict("VM505", "info", pin.text, text)
+    message = f"{pin.name or 'the version'} {pin.text} is older than {ctx.target.version}"
+    verdict = Verdict("VM505", "info", pin.text, message)
+    new = "v" * pin.text.startswith("v") + ctx.target.version
+    old, now = distribution().channel_at(said.version), distribution().channel_at(ctx.target.version)
+    verdict.text = pin.prefix + new + pin.suffix
+    verdict.replacement, verdict.description = new, f"move {pin.text} to {new}"
+    if old is not None and now is not None and major(old.image) != major(now.image):
+        verdict.code, verdict.severity = "VM501", "warning"
+        verdict.safety, verdict.why = "unsafe", why_new_cuda(now.image)
+    return verdict
+
+
+def _device(ctx: Context, pin: Pin) -> str:
+    """Return what the wheel beside this pin is for, by the indexes it is taken from."""
+    for other in scope(ctx, pin):
+        if other.kind == "index":
+            index = index_version(other.whole)
+            if index is not None and index.device != "cuda":
+                return index.device
+    return ""
+
+
+def wanted_channel(ctx: Context, pin: Pin) -> str:
+    """Return the CUDA channel of the vLLM build of the target that stands beside a pin, "" where none does.
+
+    A build that names its channel keeps it where the target has it.
+    """
+    data, target = distribution(), ctx.target.version
+    new = data.channel_at(target)
+    if new is None or ctx.device not in ("", "cuda"):
+        return ""
+    wanted = ""
+    for other in pins_of_vllm(scope(ctx, pin)):
+        said = pin_version(other)
+        if said is None or said.device not in ("", "cuda"):
+            continue
+        if other.kind in ("image", "base"):
+            image = read_image(other.whole)
+            verdict = judge_image(image, other.whole, ctx.origin, target) if image is not None else None
+            after = read_image(verdict.text) if verdict is not None and verdict.text else image
+            wanted = (after.channel if after is not None else "") or new.image
+            continue
+        moved = move_local(said.version or target, said.channel, said.channel, target).text
+        return moved if moved.startswith("cu") else wanted or new.wheel
+    for other in scope(ctx, pin):
+        index = index_version(other.whole) if other.kind == "index" else None
+        if index is not None and index.own and index.channel in new.wheel_others:
+            return index.channel
+    return wanted
+
+
+def _index(ctx: PinContext, pin: Pin) -> Verdict | None:
+    index = index_version(pin.whole)
+    if index is None:
+        return None
+    if index.own:
+        return judge_own_index(index, pin.whole, ctx.origin, ctx.target.version)
+    wanted = wanted_channel(ctx, pin)
+    if not wanted or not index.channel.startswith("cu"):
+        return None
+    return judge_torch_index(index, pin.whole, wanted, ctx.target.version)
+
+
+def _base(ctx: PinContext, pin: Pin) -> Verdict | None:
+    """A base image that is not vLLM's: its CUDA and its C library."""
+    installs = [p for p in pins_of_vllm(ctx.reading.pins) if p.kind in ("requirement", "url", "git")]
+    compiles = compiles_vllm(ctx)
+    if not installs and not compiles:
+        return None
+    cuda = re.search(r"(?:^|/)nvidia/cuda:(?P<version>(?P<major>\d+)(?:\.\d+)*)(?P<rest>-[\w.-]+)?$", pin.whole)
+    if cuda is not None and for_cuda(ctx):
+        return _cuda_base(ctx, pin, cuda, compiles)
+    other = re.search(r"(?:^|/)pytorch/pytorch:.*?cuda(?P<version>(?P<major>\d+)\.\d+)", pin.whole)
+    wanted = wanted_channel(ctx, pin) or _default(ctx)
+    if other is not None and for_cuda(ctx) and wanted and int(other["major"]) < int(major(wanted)):
+        says = f"{pin.whole} has CUDA {other['version']}, vLLM {ctx.target.version} is built for {cuda_of(wanted)}"
+        help_text = f"take a base with CUDA {cuda_of(wanted)} and the torch that {ctx.target.version} requires"
+        return Verdict("VM503", "warning", pin.whole, says, help=help_text, why=why_new_cuda(wanted))
+    return None if compiles else _glibc(ctx, pin)
+
+
+def _default(ctx: Context) -> str:
+    new = distribution().channel_at(ctx.target.version)
+    return new.wheel if new is not None else ""
+
+
+def _cuda_base(ctx: PinContext, pin: Pin, cuda: re.Match[str], compiles: bool) -> Verdict | None:
+    wanted = wanted_channel(ctx, pin) or _default(ctx)
+    if not wanted or int(cuda["major"]) >= int(major(wanted)):
+        return None if compiles else _glibc(ctx, pin)
+    fact = str(ctx.target.facts.get("cuda") or "")
+    version = fact if fact.split(".", 1)[0] == major(wanted) else ""
+    says = f"{pin.whole} has CUDA {cuda['version']}, vLLM {ctx.target.version} is built for {cuda_of(wanted)}"
+    verdict = Verdict("VM503", "warning", pin.whole, says, help=f"before moving make sure of {needs_of(wanted)}")
+    rest = re.sub(r"-cudnn\d+", "-cudnn", cuda["rest"] or "")
+    gone = next((d for d in toolchains()["base_gone"].get(major(wanted), ()) if d in rest), "")
+    if gone:
+        verdict.withheld = f"there is no CUDA {cuda_of(wanted)} base on {gone}; choose ubuntu22.04 or later by hand"
+        return verdict
+    if not version or not rest:
+        verdict.withheld = f"choose a base with CUDA {cuda_of(wanted)} by hand"
+        return verdict
+    raised = raised_rest(ctx, rest) if compiles else rest
+    verdict.text = pin.whole[: cuda.start("version")] + version + raised
+    verdict.replacement, verdict.description = verdict.text, f"move {pin.whole} to {verdict.text}"
+    verdict.safety, verdict.why = "unsafe", why_new_cuda(wanted)
+    if raised != rest:
+        verdict.why += "; another Ubuntu has other packages and another Python"
+    return verdict
+
+
+def raised_rest(ctx: Context, rest: str) -> str:
+    """Return the flavour of a base with its distribution raised where its compilers are below the floor."""
+    floor = floor_of(ctx)
+    distro = distro_of(rest)
+    if not floor or distro is None or not all(below(v, floor) for v in distro.gcc):
+        return rest
+    up = toolchains()["base_raises"].get(distro.name, "")
+    better = distro_of(up)
+    if better is None or install_for(floor) not in better.gcc:
+        return rest
+    return re.sub(r"ubuntu\d\d\.\d\d", up, rest)
+
+
+def _glibc(ctx: Context, pin: Pin) -> Verdict | None:
+    """The wheel needs a C library that the base image does not have."""
+    distro = distro_of(pin.whole)
+    if distro is None:
+        return None
+    for row in toolchains()["wheel_glibc"]:
+        if matches(row["releases"], ctx.target.version) and below(distro.glibc, row["glibc"]):
+            says = f"the {ctx.target.version} wheel needs glibc {row['glibc']}, {distro.name} has {distro.glibc}"
+            help_text = "take a newer base image; pip would otherwise try to compile vLLM"
+            return Verdict("VM503", "error", pin.whole, says, help=help_text)
+    return None
+
+
+def judge_file(ctx: Context) -> Iterator[Finding]:
+    """Report sites whose own pins name different releases."""
+    seen: set[frozenset[str]] = set()
+    for site in ctx.reading.sites:
+        named: dict[str, Pin] = {}
+        for pin in site.pins:
+            said = pin_version(pin)
+            if said is not None and said.version and pin.kind != "index":
+                named.setdefault(said.version, pin)
+        if len(named) < 2 or frozenset(named) in seen:
+            continue
+        seen.add(frozenset(named))
+        versions = sorted(named, key=key)
+        message = f"this launch is pinned to {' and '.join(versions)}; which one runs is not clear"
+        yield ctx.finding(
+            "VM505",
+            "info",
+            ", ".join(versions),
+            message,
+            named[versions[0]],
+            site=site,
+            help="name one release",
+        )

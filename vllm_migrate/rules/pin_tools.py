@@ -1,0 +1,110 @@
+"""What the rules about pins share: which pins belong together, and how a verdict becomes a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vllm_migrate.findings import Finding, Fix, Safety, Severity
+from vllm_migrate.model import Change, Item, Pin, Replace, is_hole
+from vllm_migrate.rules.context import Context
+from vllm_migrate.versions import about_vllm
+from vllm_migrate.versions_key import Key, key
+
+
+@dataclass
+class Verdict:
+    """What is to be said of a pin and what its whole text becomes.
+
+    text: the whole new text (`prefix` and `suffix` of the pin included), None where nothing is offered.
+    withheld: why nothing is offered although something would be. safety, why: as in `Fix`.
+    """
+
+    code: str
+    severity: Severity
+    subject: str
+    message: str
+    text: str | None = None
+    description: str = ""
+    safety: Safety = "safe"
+    why: str = ""
+    help: str = ""
+    reason: str = ""
+    withheld: str = ""
+    replacement: str | None = None
+    removed_in: str | None = None
+    evidence: Sequence[str] = ()
+
+
+def version_key(version: str) -> Key | None:
+    """Return the ordering key of a version, None for what is none."""
+    try:
+        return key(version)
+    except ValueError:
+        return None
+
+
+def scope(ctx: Context, pin: Pin) -> list[Pin]:
+    """Return the pins that act together with this one: of its owner if any of vLLM is there, else the file's."""
+    pins = ctx.reading.pins
+    mine = [p for p in pins if p.owner == pin.owner]
+    return mine if any(about_vllm(p) for p in mine) else pins
+
+
+def editable(ctx: Context, items: Sequence[Item]) -> str:
+    """Return why one of these items must not be edited, "" where all may."""
+    for item in items:
+        if item.locked or item.guarded:
+            return item.locked or f"stands under a version test ({item.guarded})"
+    return ""
+
+
+def kept(ctx: Context) -> str:
+    """Return why pins stay as they are in this run, ""."""
+    return "pins are kept as they are (--keep-pins)" if ctx.config.keep_pins else ""
+
+
+def new_text(pin: Pin, whole: str) -> str | None:
+    """Return the pin's own part of a new whole text, None where the other parts would have to change too."""
+    if not whole.startswith(pin.prefix) or not whole.endswith(pin.suffix):
+        return None
+    if len(whole) < len(pin.prefix) + len(pin.suffix):
+        return None
+    text = whole[len(pin.prefix) : len(whole) - len(pin.suffix)]
+    return text or None
+
+
+def replacing(pin: Pin, whole: str) -> Change | None:
+    """Return the change that gives a pin a new whole text, None where it cannot be written at this place."""
+    text = new_text(pin, whole)
+    return None if text is None else Replace(pin, text, pin.holes if any(is_hole(c) for c in text) else ())
+
+
+def finding(ctx: Context, pin: Pin, verdict: Verdict, *, moves_pin: bool = True) -> Finding:
+    """Return the finding of a verdict; the fix is left out, with the reason, where it cannot be written.
+
+    moves_pin: whether `--keep-pins` holds the fix back.
+    """
+    fix: Fix | None = None
+    withheld = verdict.withheld
+    if verdict.text is not None and not withheld:
+        withheld = editable(ctx, [pin]) or (kept(ctx) if moves_pin else "")
+        change = None if withheld else replacing(pin, verdict.text)
+        if change is not None:
+            fix = Fix(verdict.safety, verdict.description, [change], verdict.why)
+        elif not withheld:
+            withheld = "the text is put together from several places, and more than one would have to change"
+    return ctx.finding(
+        verdict.code,
+        verdict.severity,
+        verdict.subject,
+        verdict.message,
+        pin,
+        fix=fix,
+        replacement=verdict.replacement,
+        removed_in=verdict.removed_in,
+        reason=verdict.reason,
+        help=verdict.help,
+        evidence=verdict.evidence,
+        withheld=withheld,
+    )
