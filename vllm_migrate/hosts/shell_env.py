@@ -74,7 +74,7 @@ class Environment:
             if name not in script.set_items:
                 words, index = places[0]
                 token = words.tokens[index]
-                variable = Variable(words.region, Span(token.start, token.end), words, name=name, scope="script")
+                variable = Variable(words.region, Span(token.start, token.end), words.face, name=name, scope="script")
                 words.hold(variable, Slot(index, 0, 0, name=(0, len(name))))
                 assert words.node is not None
                 self.settings.append(Setting(variable, words.node))
@@ -146,7 +146,7 @@ def _variable(
     made = Variable(
         words.region,
         Span(token.start, token.end),
-        words,
+        words.face,
         name=name,
         value=value,
         holes=tuple(script.spelling(script.origin(words, h) or h) for h in lexeme.holes) if value is not None else (),

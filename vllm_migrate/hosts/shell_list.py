@@ -1,7 +1,7 @@
 """A written list of shell words — a command, an array, a string of words — and edits of it.
 
-Every word list renders its own changes; statements that nothing is left of are taken out by
-`shell_prune`, for all lists of a script together.
+Statements that nothing is left of are taken out by `shell_prune`, for all lists of a script together: the
+items of all lists of a script name one container.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from vllm_migrate.hosts.shell_lex import Lexeme
 from vllm_migrate.model import (
     CannotRender,
     Change,
+    Container,
     InsertEntry,
     InsertText,
     InsertVariable,
@@ -112,21 +113,20 @@ class WordList:
         self.prefer = "single"
         self.spellings: Mapping[str, str] = {}
         """Outer run-time parts: letter in this text by how the file spells it."""
+        self.branch = False
+        """The words reach a site only when a condition holds."""
 
-    # Lists of one script are one container to those who group changes, so that an `if` whose
-    # statements several of them empty can be seen to be empty.
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return isinstance(other, WordList) and self.script is not None and other.script is self.script
-
-    def __hash__(self) -> int:
-        return id(self.script) if self.script is not None else id(self)
+    @property
+    def face(self) -> Container:
+        """The container the items of this list name: one for all lists of a script."""
+        return self.script.container if self.script is not None else self
 
     def hold(self, item: Item, slot: Slot) -> None:
         """Register an item of this list."""
         self.slots[id(item)] = slot
         self._held.append(item)
+        if self.script is not None:
+            self.script.homes[id(item)] = self
 
     def slot(self, item: Item) -> Slot:
         found = self.slots.get(id(item))
@@ -138,14 +138,14 @@ class WordList:
         """Render changes; see model.Container."""
         from vllm_migrate.hosts import shell_prune
 
-        return shell_prune.render(self, changes)
+        return shell_prune.render(self.script, changes)
 
     # -- planning
 
     def plan(self, changes: Sequence[Change]) -> Plan:
         """Sort the changes of this list by token."""
         plan = Plan()
-        for change in changes:
+        for change in sorted(changes, key=lambda c: not isinstance(c, Remove)):
             if isinstance(change, Remove):
                 slot = self.slot(change.item)
                 plan.removed |= {slot.index, *slot.also}
@@ -177,6 +177,9 @@ class WordList:
 
     def _plan_words(self, plan: Plan, change: InsertWords) -> None:
         raws = self._grouped(change.words, change.holes)
+        beside = change.before or change.after
+        if self.branch and beside is not None and self.slot(beside).index not in plan.removed:
+            raise CannotRender("the option would be added only when a condition holds")
         if change.before is not None and id(change.before) in self.slots:
             plan.before.setdefault(self.slot(change.before).index, []).extend(raws)
             return

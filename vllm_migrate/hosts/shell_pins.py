@@ -127,7 +127,7 @@ class Pins:
         spelled = [script.spelling(script.origin(words, h) or h) for h in lexeme.holes]
         text, holes = _own_holes(lexeme.text[low:high], spelled)
         span = Span(lexeme.begin(low), max(lexeme.finish(high), lexeme.begin(low))) if high > low else Span(lexeme.end, lexeme.end)
-        pin = Pin(words.region, span, words, kind=kind, text=text, holes=holes, name=name, owner=owner)
+        pin = Pin(words.region, span, words.face, kind=kind, text=text, holes=holes, name=name, owner=owner)
         pin.prefix, pin.suffix = around
         pin.guarded = script.guard(words.node)
         words.hold(pin, Slot(index, low, high))
@@ -137,7 +137,8 @@ class Pins:
 
 
 def _own_holes(text: str, spelled: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    out, holes = [], []
+    out: list[str] = []
+    holes: list[str] = []
     for c in text:
         if is_hole(c) and ord(c) - 0xE000 < len(spelled):
             out.append(chr(0xE000 + len(holes)))

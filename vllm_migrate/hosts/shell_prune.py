@@ -4,34 +4,73 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts.shell_list import Plan, WordList, _runs
 from vllm_migrate.hosts.shell_parse import Node
-from vllm_migrate.model import CannotRender, Change, Remove, container_of
+from vllm_migrate.model import (
+    CannotRender,
+    Change,
+    InsertText,
+    InsertVariable,
+    InsertWords,
+    Item,
+    Remove,
+    Rename,
+    Replace,
+    container_of,
+)
 from vllm_migrate.text import Edit, Region
+
+if TYPE_CHECKING:
+    from vllm_migrate.hosts.shell_script import Script
 
 _TESTS = frozenset(("[", "[[", "test", "command", "grep", "true", "false", ":", "echo", "type", "which", "hash"))
 _LINE_TAIL = re.compile(r"[ \t]*(?:#[^\r\n]*)?(\r?\n|\Z)")
 _BLANK = re.compile(r"[ \t]*\r?\n")
 
 
-def render(home: WordList, changes: Sequence[Change]) -> list[Edit]:
-    """Return edits of the source for changes of one or several lists of a script."""
+class ScriptContainer:
+    """Container of every item of a script."""
+
+    host = "shell"
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+
+    def edits(self, changes: Sequence[Change]) -> list[Edit]:
+        """Render changes; see model.Container."""
+        return render(self.script, changes)
+
+
+def _home(script: Script | None, change: Change) -> WordList:
+    """Return the list a change is made in."""
+    container = container_of(change)
+    if isinstance(container, WordList):
+        return container
+    item: Item | None = None
+    if isinstance(change, (Remove, Replace, Rename, InsertText)):
+        item = change.item
+    elif isinstance(change, InsertWords):
+        item = change.after or change.before
+    elif isinstance(change, InsertVariable):
+        item = change.after
+    found = script.homes.get(id(item)) if script is not None and item is not None else None
+    if found is None:
+        raise CannotRender("there is no word beside which to write")
+    return found
+
+
+def render(script: Script | None, changes: Sequence[Change]) -> list[Edit]:
+    """Return edits of the source for changes of the lists of a script."""
     grouped: dict[int, tuple[WordList, list[Change]]] = {}
     for change in changes:
-        container = container_of(change)
-        if not isinstance(container, WordList):
-            raise CannotRender("the item belongs to another container")
-        grouped.setdefault(id(container), (container, []))[1].append(change)
-    plans: dict[int, tuple[WordList, Plan]] = {}
-    for key, (words, own) in grouped.items():
-        plans[key] = (words, words.plan(own))
-    _drop_exports(home, changes, plans)
-    for words, plan in list(plans.values()):
-        if words.parent is not None and words.emptied(plan):
-            other, index = words.parent
-            plans.setdefault(id(other), (other, Plan()))[1].removed.add(index)
-            plans[id(words)] = (words, Plan())
+        home = _home(script, change)
+        grouped.setdefault(id(home), (home, []))[1].append(change)
+    plans = {key: (words, words.plan(own)) for key, (words, own) in grouped.items()}
+    if script is not None:
+        _drop_exports(script, changes, plans)
+        _drop_assignments(script, plans)
     out: list[Edit] = []
     gone: list[Node] = []
     for words, plan in plans.values():
@@ -41,16 +80,30 @@ def render(home: WordList, changes: Sequence[Change]) -> list[Edit]:
         else:
             out += place(words.region, words.render(plan))
     if gone:
-        assert home.script is not None
-        out += place(home.script.region, prune(home.script.text, gone))
+        assert script is not None
+        out += place(script.region, prune(script.text, gone))
     return out
 
 
-def _drop_exports(home: WordList, changes: Sequence[Change], plans: dict[int, tuple[WordList, Plan]]) -> None:
+def _drop_assignments(script: Script, plans: dict[int, tuple[WordList, Plan]]) -> None:
+    """An `X+=(…)` that adds nothing any more goes, as long as the variable is set elsewhere."""
+    for bindings in script.bindings.values():
+        emptied = [b for b in bindings if id(b.words) in plans and _adds_nothing(*plans[id(b.words)])]
+        if len(emptied) == len(bindings):
+            emptied = emptied[1:]
+        for binding in emptied:
+            assert binding.words.parent is not None
+            home, index = binding.words.parent
+            plans.setdefault(id(home), (home, Plan()))[1].removed.add(index)
+            plans[id(binding.words)] = (binding.words, Plan())
+
+
+def _adds_nothing(words: WordList, plan: Plan) -> bool:
+    return words.parent is not None and words.emptied(plan)
+
+
+def _drop_exports(script: Script, changes: Sequence[Change], plans: dict[int, tuple[WordList, Plan]]) -> None:
     """`X=1` and a later `export X` go together."""
-    script = home.script
-    if script is None:
-        return
     removed = {id(c.item) for c in changes if isinstance(c, Remove)}
     for name, places in script.mentions.items():
         items = script.set_items.get(name, [])

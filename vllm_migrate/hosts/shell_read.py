@@ -11,7 +11,7 @@ from vllm_migrate.hosts.shell_env import QUIET, Environment, Setting, given
 from vllm_migrate.hosts.shell_list import WordList
 from vllm_migrate.hosts.shell_parse import DECLARERS, Node
 from vllm_migrate.hosts.shell_pins import Pins, cloned, command_pins, value_pins
-from vllm_migrate.hosts.shell_script import LIMIT, Binding, Flat, Outer, Script, guest_region
+from vllm_migrate.hosts.shell_script import LIMIT, Binding, Flat, Outer, Script, dominates, guest_region
 from vllm_migrate.launch import Launch, basename, container_run, find_launch, launchers, script_of
 from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, is_hole
 from vllm_migrate.text import Region, Span
@@ -154,7 +154,11 @@ class Reader:
         site.open = any(word.splits for word in site.words)
         homes = [f.words for f in flats[max(launch.first - 1, 0) :]]
         own = self.script.lists[id(node)]
-        site.word_home = own if any(h is own for h in homes) else homes[-1]
+        fixed = [h for h in homes if h.parent is None]
+        site.word_home = own if any(h is own for h in homes) else (fixed or homes)[-1]
+        for home in homes:
+            if home.node is not None and home.script is self.script and not dominates(home.node, node):
+                home.branch = True
         site.variable_home = own
         site.owner = self.around.owner
         site.pins = list(self.around.pins)

@@ -10,6 +10,7 @@ from vllm_migrate.hosts import Context, shell_lex
 from vllm_migrate.hosts.shell_lex import Hole, Lexeme, Scanner
 from vllm_migrate.hosts.shell_list import Slot, Token, WordList
 from vllm_migrate.hosts.shell_parse import DECLARERS, Assignment, Heredoc, Node, parse
+from vllm_migrate.hosts.shell_prune import ScriptContainer
 from vllm_migrate.model import Variable, Word, is_hole
 from vllm_migrate.text import Piece, Region, Span
 
@@ -148,6 +149,11 @@ class Script:
     mentions: dict[str, list[tuple[WordList, int]]] = field(default_factory=dict)
     set_items: dict[str, list[Variable]] = field(default_factory=dict)
     commands: list[Node] = field(default_factory=list)
+    homes: dict[int, WordList] = field(default_factory=dict)
+    """The list of every item of the script."""
+
+    def __post_init__(self) -> None:
+        self.container = ScriptContainer(self)
 
     @classmethod
     def of(cls, region: Region, context: Context, outer: Outer | None = None, depth: int = 0) -> Script:
@@ -405,7 +411,7 @@ class Script:
         made = Word(
             words.region,
             Span(token.start, token.end),
-            words,
+            words.face,
             text=lexeme.text,
             holes=tuple(self._hole_spelling(words, h) for h in lexeme.holes),
             splits=self._splits(words, lexeme, previous),
