@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from packaging.requirements import Requirement
 from small_hosts import check_identity, pins, read, render
 
 from vllm_migrate.hosts import requirements
@@ -131,3 +132,23 @@ def test_paths_and_unknown_lines_are_no_pins() -> None:
 def test_environment_in_a_line_is_a_hole() -> None:
     (pin,) = read(requirements, "vllm==${VLLM_VERSION}\n").pins
     assert (pin.text, pin.holes) == ("vllm==\ue000", ("${VLLM_VERSION}",))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "vllm",
+        "vllm==0.11.0",
+        "vllm[audio,tensorizer] >= 0.11, < 0.12",
+        "vllm~=0.11 ; sys_platform == 'linux' and python_version >= '3.10'",
+        "vllm (>=0.11)",
+        "A.b-c_d===1",
+        "vllm @ https://h/vllm-0.11.0-cp38-abi3-x.whl ; python_version < '3.13'",
+        "vllm[a] @ git+https://h/vllm.git@v0.11.0",
+    ],
+)
+def test_names_are_those_of_packaging(line: str) -> None:
+    (pin,) = read(requirements, line + "\n").pins
+    assert pin.name == Requirement(line).name
+    if pin.kind == "requirement":
+        assert Requirement(pin.text) == Requirement(line)

@@ -17,7 +17,7 @@ ADD ARG CMD COPY CROSS_BUILD ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL MAINTA
 STOPSIGNAL USER VOLUME WORKDIR
 """
 KEYWORDS = frozenset(_WORDS.split())
-COMPILERS = frozenset({"CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN"})
+COMPILERS = frozenset({"CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN", "CMAKE_CXX_COMPILER", "CMAKE_CXX_STANDARD"})
 _INDEX_NAMES = """
 PIP_INDEX_URL PIP_EXTRA_INDEX_URL UV_INDEX UV_INDEX_URL UV_EXTRA_INDEX_URL UV_DEFAULT_INDEX UV_TORCH_BACKEND
 """
@@ -82,6 +82,4 @@ def plain_heredoc(command: list[str]) -> bool:
     words = [w for w in command if not w.startswith("--")]
     if not words:
         return True
-    return (
-        len(words) == 1 and re.fullmatch(r"(?:/\S*/)?(?:(?:ba|da|z)?sh|python[\d.]*)", words[0]) is not None
-    )
+    return len(words) == 1 and re.fullmatch(r"(?:/\S*/)?(?:(?:ba|da|z)?sh|python[\d.]*)", words[0]) is not None

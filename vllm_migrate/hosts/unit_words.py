@@ -15,7 +15,7 @@ from vllm_migrate.text import Piece, Region, Span
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
 _HOLE = re.compile(r"\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|%\([A-Za-z_]+\)s|%[A-Za-z]")
 _EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")
-_PLAIN = re.compile(r"[^\s\"'\\;]+")
+_PLAIN = re.compile(r"(?!#)[^\s\"'\\;]+")
 
 
 @dataclass(frozen=True)
