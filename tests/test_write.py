@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vllm_migrate.write import WriteError, create, replace
+from vllm_migrate.write import WriteError, create, replace, replace_all
 
 
 @pytest.fixture
@@ -86,3 +86,16 @@ def test_create_makes_or_replaces(tmp_path: Path) -> None:
     assert (tmp_path / "known.json").read_bytes() == b"2"
     with pytest.raises(WriteError, match="No such file"):
         create(tmp_path / "no" / "known.json", b"1")
+
+
+def test_files_that_change_together_change_together_or_not_at_all(tmp_path: Path) -> None:
+    paths = {name: tmp_path / name for name in "abcd"}
+    for path in paths.values():
+        path.write_bytes(b"old")
+    texts = dict.fromkeys(paths.values(), (b"old", b"new"))
+    texts[paths["a"]] = (b"other", b"new")
+    together = [{paths["b"], paths["c"]}, {paths["a"], paths["b"]}, {paths["d"]}]
+    refused = replace_all(texts, together, tmp_path)
+    assert {path.name for path in refused} == {"a", "b", "c"}
+    assert "changed while" in refused[paths["a"]]
+    assert [path.read_bytes() for path in paths.values()] == [b"old", b"old", b"old", b"new"]

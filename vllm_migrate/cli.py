@@ -136,6 +136,31 @@ def diff(**given: Any) -> int:
     return run_diff(_job(given, one_target=True))
 
 
+@cli.command()
+@_SCOPE
+@_STATUS
+def review(**given: Any) -> int:
+    """Walk through the fixes, unsafe ones included: accept, skip, edit, explain, quit."""
+    from vllm_migrate.review import ANSWERS, QUESTION, Review
+
+    if Path("-") in given["paths"]:
+        raise click.UsageError("review reads answers from standard input, not a file")
+    given["unsafe_fixes"] = True if given["unsafe_fixes"] is None else given["unsafe_fixes"]
+
+    def ask() -> str:
+        try:
+            return str(click.prompt(QUESTION, type=click.Choice(ANSWERS), show_choices=False, err=True))
+        except click.Abort:
+            # The end of the answers is the end of the walk.
+            _note([""])
+            return "q"
+
+    def edit(text: str) -> str | None:
+        return click.edit(text, require_save=True)
+
+    return Review(_job(given, one_target=True), ask, edit).run()
+
+
 @cli.command(context_settings={"ignore_unknown_options": True})
 @click.argument("what", metavar="CODE|OPTION")
 @click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")

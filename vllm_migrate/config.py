@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from vllm_migrate.findings import SEVERITIES, Severity
+from vllm_migrate.findings import SEVERITIES, Finding, Severity
 from vllm_migrate.globs import path_matches
 
 
@@ -75,6 +75,8 @@ class Config:
     images: Mapping[str, ImageFact] = field(default_factory=dict)
     paths: Mapping[str, PathReleases] = field(default_factory=dict)
     markdown: str = "report"
+    chosen: frozenset[str] | None = None
+    """With `fix`: the places (see `place_key`) whose fixes alone are taken; None means all that `takes` allows."""
     color: bool = False
     """Whether text for people carries terminal colours."""
     file: Path | None = None
@@ -90,6 +92,12 @@ class Config:
             path_matches(pattern, path) and any(selects(s, code, migration) for s in selectors)
             for pattern, selectors in self.per_file_ignores.items()
         )
+
+    def takes(self, finding: Finding) -> bool:
+        """Tell whether the fix of a finding is to be chosen: it is safe, or unsafe ones are asked for."""
+        if finding.fix is None or (finding.fix.safety != "safe" and not self.unsafe_fixes):
+            return False
+        return self.chosen is None or place_key(finding) in self.chosen
 
     def releases_at(self, path: str) -> tuple[str | None, tuple[str, ...]]:
         """Return `from` and `to` for a file; the last pattern of `paths` that matches wins."""
@@ -129,6 +137,11 @@ class Config:
 
 
 Settings = Config
+
+
+def place_key(finding: Finding) -> str:
+    """Return what names one finding in one state of its file."""
+    return f"{finding.path}:{finding.span.start}:{finding.span.end}:{finding.code}:{finding.subject}"
 
 
 def selects(selector: str, code: str, migration: str = "") -> bool:

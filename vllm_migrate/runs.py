@@ -43,11 +43,11 @@ def run_check(job: Job) -> int:
 
     if job.write_baseline:
         return _write_baseline(job)
-    report = _report(job, job.config)
+    report = read_report(job, job.config)
     _print(job, report)
     if job.output_format in ("text", "concise"):
         job.say(checked(report, job.config))
-    return _status(job, report.findings())
+    return status(job, report.findings())
 
 
 def run_diff(job: Job) -> int:
@@ -55,37 +55,48 @@ def run_diff(job: Job) -> int:
     from vllm_migrate.output import diff
     from vllm_migrate.output._summary import left_out
 
-    report = _report(job, replace(job.config, fix=True))
+    report = read_report(job, replace(job.config, fix=True))
     job.out(diff.render(report, job.config))
     job.say(left_out(report))
-    return _status(job, report.findings())
+    return status(job, report.findings())
 
 
 def run_fix(job: Job) -> int:
     """Write the chosen fixes and report what remains; returns the exit status."""
-    from vllm_migrate import write
     from vllm_migrate.output._summary import fixed, left_out
 
-    report = _report(job, replace(job.config, fix=True))
+    report = read_report(job, replace(job.config, fix=True))
     if job.stdin is not None:
         return _fix_text(job, report)
-    failed = False
-    for file in sorted(report.files, key=lambda f: f.path):
-        if file.source is None or file.fixed is None:
-            continue
-        try:
-            write.replace(job.root / file.path, file.source.raw, file.fixed.raw, root=job.root)
-        except write.WriteError as error:
-            job.note([f"error: {error}"])
-            file.fixed, file.applied = None, []
-            failed = True
+    failed = write_fixes(job, report)
     written = any(file.fixed is not None for file in report.files)
     job.say(fixed(report))
     # Read again what was written: what remains is what `check` finds now, at the lines it stands at now.
-    rest = _report(job, job.config, again=True) if written else report
+    rest = read_report(job, job.config, again=True) if written else report
     _print(job, rest)
     job.say(left_out(replace(rest, left_out=report.left_out, withheld=report.withheld)))
-    return FAILED if failed else _status(job, rest.findings())
+    return FAILED if failed else status(job, rest.findings())
+
+
+def write_fixes(job: Job, report: Report) -> bool:
+    """Write the files a report holds new text for; returns whether one could not be written.
+
+    What was not written is taken out of the report.
+    """
+    from vllm_migrate import write
+
+    texts = {
+        job.root / file.path: (file.source.raw, file.fixed.raw)
+        for file in sorted(report.files, key=lambda f: f.path)
+        if file.source is not None and file.fixed is not None
+    }
+    together = [{job.root / path for path, _ in fix.edits} for file in report.files for fix in file.applied]
+    refused = write.replace_all(texts, together, job.root)
+    job.note([f"error: {reason}" for reason in refused.values()])
+    for file in report.files:
+        if job.root / file.path in refused:
+            file.fixed, file.applied = None, []
+    return bool(refused)
 
 
 def _fix_text(job: Job, report: Report) -> int:
@@ -96,12 +107,12 @@ def _fix_text(job: Job, report: Report) -> int:
     result = next((file.fixed for file in report.files if file.fixed is not None), None)
     after = result.raw if result is not None else job.stdin
     job.out(after.decode("utf-8", "surrogateescape"))
-    rest = _report(replace(job, stdin=after), job.config, again=True)
+    rest = read_report(replace(job, stdin=after), job.config, again=True)
     job.note(output.render(job.output_format, rest, job.config).splitlines())
-    return _status(job, rest.findings())
+    return status(job, rest.findings())
 
 
-def _report(job: Job, config: Config, *, again: bool = False) -> Report:
+def read_report(job: Job, config: Config, *, again: bool = False) -> Report:
     """Run the engine over the job's paths. Notices are told once."""
     from vllm_migrate.engine import run, run_text
 
@@ -146,7 +157,7 @@ def _print(job: Job, report: Report) -> None:
         job.out(_summary.statistics_table(report))
 
 
-def _status(job: Job, findings: Iterable[Finding]) -> int:
+def status(job: Job, findings: Iterable[Finding]) -> int:
     if job.exit_zero:
         return CLEAN
     return FOUND if any(job.config.fails(f.severity) for f in findings) else CLEAN
@@ -157,7 +168,7 @@ def _write_baseline(job: Job) -> int:
     from vllm_migrate.output._summary import number
 
     assert job.config.baseline is not None
-    report = _report(job, replace(job.config, baseline=None))
+    report = read_report(job, replace(job.config, baseline=None))
     write.create(job.config.baseline, baseline.dump(report).encode())
     job.say([f"{job.config.baseline}: knows {number(len(report.findings()), 'finding')} now"])
     return CLEAN

@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 
@@ -20,6 +21,17 @@ def replace(path: Path, before: bytes, after: bytes, *, root: Path | None = None
     Raises WriteError where the file is a symbolic link or not a regular file, leads out of the root, holds
     other bytes than `before`, or cannot be written; the file is then as it was.
     """
+    status = check(path, before, root=root)
+    try:
+        _swap(path, before, after, status)
+    except WriteError:
+        raise
+    except OSError as error:
+        raise WriteError(f"{path}: {error.strerror or error}, not written") from None
+
+
+def check(path: Path, before: bytes, *, root: Path | None = None) -> os.stat_result:
+    """Raise WriteError where `replace` would refuse a file before it touches it; return its status."""
     _refuse_links(path, root)
     try:
         status = os.lstat(path)
@@ -27,13 +39,42 @@ def replace(path: Path, before: bytes, after: bytes, *, root: Path | None = None
             raise WriteError(f"{path}: not a regular file, not written")
         if path.read_bytes() != before:
             raise WriteError(f"{path}: changed while it was looked at, not written")
-        if not os.access(path, os.W_OK):
+        if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             raise WriteError(f"{path}: read-only, not written")
-        _swap(path, before, after, status)
     except WriteError:
         raise
     except OSError as error:
         raise WriteError(f"{path}: {error.strerror or error}, not written") from None
+    return status
+
+
+def replace_all(
+    texts: Mapping[Path, tuple[bytes, bytes]], together: Sequence[Collection[Path]], root: Path
+) -> dict[Path, str]:
+    """Replace several files; returns those that were left as they are, with the reason.
+
+    Args: texts: path to the bytes before and after. together: sets of files that change together or not
+    at all. Every file is looked at before the first is written.
+    """
+    refused: dict[Path, str] = {}
+    for path, (before, _) in texts.items():
+        try:
+            check(path, before, root=root)
+        except WriteError as error:
+            refused[path] = str(error)
+    growing = bool(refused)
+    while growing:
+        held = {p for group in together if any(p in refused for p in group) for p in group if p in texts}
+        growing = not held <= refused.keys()
+        for path in sorted(held - refused.keys()):
+            refused[path] = f"{path}: a change of it goes with one of another file, not written"
+    for path, (before, after) in texts.items():
+        if path not in refused:
+            try:
+                replace(path, before, after, root=root)
+            except WriteError as error:
+                refused[path] = str(error)
+    return refused
 
 
 def create(path: Path, content: bytes) -> None:

@@ -81,7 +81,7 @@ def _file(name: str, raw: bytes, settings: Config, known: baseline.Baseline) -> 
             ):
                 continue
             result.findings.append(finding)
-            if finding.fix and settings.fix and (safety == "safe" or settings.unsafe_fixes):
+            if finding.fix and settings.fix and settings.takes(finding):
                 result.applied.append(finding.fix)
                 edits.append(edit)
     if edits:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vllm_migrate.config import Config
 from vllm_migrate.findings import FileResult, Finding, Report
 from vllm_migrate.gitignore import git_top
 from vllm_migrate.text import Edit, OverlapError, Source
@@ -66,11 +65,6 @@ def after(source: Source, edits: list[Edit]) -> Source | None:
         return source.with_edits(edits)
     except OverlapError:
         return None
-
-
-def applies(finding: Finding, settings: Config) -> bool:
-    """Tell whether `fix` with these settings would write the finding's fix."""
-    return finding.fix is not None and (finding.fix.safety == "safe" or settings.unsafe_fixes)
 
 
 def repository_prefix(report: Report) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from vllm_migrate.config import Config
 from vllm_migrate.findings import Finding, Report
-from vllm_migrate.output._located import applies, clickable, counts
+from vllm_migrate.output._located import clickable, counts
 
 
 def number(count: int, one: str, many: str = "") -> str:
@@ -26,7 +26,7 @@ def checked(report: Report, settings: Config) -> list[str]:
         return [f"Nothing found ({where})." + _hidden(report)]
     kinds = ", ".join(number(found[s + "s"], s) for s in ("error", "warning", "info") if found[s + "s"])
     lines = [f"Found {kinds} ({where})." + _hidden(report)]
-    ready = sum(applies(f, settings) for f in report.findings())
+    ready = sum(settings.takes(f) for f in report.findings())
     if ready:
         lines.append(f"{number(ready, 'finding')} can be fixed: `fix` writes, `diff` prints the patch.")
     if found["fixable"] > ready:

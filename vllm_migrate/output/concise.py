@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
-from vllm_migrate.output._located import applies, clickable, located
+from vllm_migrate.output._located import clickable, located
 from vllm_migrate.output._paint import SEVERITY_STYLES, Paint, plain
 
 
@@ -17,7 +17,7 @@ def render(report: Report, settings: Config) -> str:
         finding = place.finding
         where = f"{clickable(plain(finding.path), report)}:{place.line}:{place.column}"
         code = paint(SEVERITY_STYLES[finding.severity], finding.code)
-        star = " [*]" if applies(finding, settings) else ""
+        star = " [*]" if settings.takes(finding) else ""
         target = f" ({finding.to})" if several else ""
         lines.append(f"{where}: {code}{star} {plain(finding.message)}{target}\n")
     return "".join(lines)

@@ -18,9 +18,12 @@ _SIGNS = {"-": "red", "+": "green", " ": "dim"}
 
 def render(report: Report, settings: Config) -> str:
     """Return the findings one after the other, an empty line between two."""
-    known = sources(report)
-    paint = Paint(settings.color)
-    return "".join("\n".join(_finding(place, report, known, paint)) + "\n\n" for place in located(report))
+    return "".join(block(place, report, settings) for place in located(report))
+
+
+def block(place: Located, report: Report, settings: Config) -> str:
+    """Return one finding, with the empty line after it."""
+    return "\n".join(_finding(place, report, sources(report), Paint(settings.color))) + "\n\n"
 
 
 def _finding(place: Located, report: Report, known: dict[str, Source], paint: Paint) -> list[str]:
