@@ -111,55 +111,55 @@ REMOVALS = {
     ),
     "CRLF, last": ("vllm serve m \\\r\n  --gone 4\r\n", "vllm serve m\r\n"),
     "array": (
-        "A=(\n  --a 1 # one\n  --gone 4 # memory\n  --b 2\n)\nvllm serve m \"${A[@]}\"\n",
-        "A=(\n  --a 1 # one\n  --b 2\n)\nvllm serve m \"${A[@]}\"\n",
+        'A=(\n  --a 1 # one\n  --gone 4 # memory\n  --b 2\n)\nvllm serve m "${A[@]}"\n',
+        'A=(\n  --a 1 # one\n  --b 2\n)\nvllm serve m "${A[@]}"\n',
     ),
     "array, last line": (
-        "A=(\n  --a 1 # one\n  --gone 4\n)\nvllm serve m \"${A[@]}\"\n",
-        "A=(\n  --a 1 # one\n)\nvllm serve m \"${A[@]}\"\n",
+        'A=(\n  --a 1 # one\n  --gone 4\n)\nvllm serve m "${A[@]}"\n',
+        'A=(\n  --a 1 # one\n)\nvllm serve m "${A[@]}"\n',
     ),
     "array, bracket on the last line": (
-        "A=(--a 1\n   --gone 4)\nvllm serve m \"${A[@]}\"\n",
-        "A=(--a 1)\nvllm serve m \"${A[@]}\"\n",
+        'A=(--a 1\n   --gone 4)\nvllm serve m "${A[@]}"\n',
+        'A=(--a 1)\nvllm serve m "${A[@]}"\n',
     ),
-    "array, one line, first": ("A=(--gone 4 --b)\nvllm serve m \"${A[@]}\"\n", "A=(--b)\nvllm serve m \"${A[@]}\"\n"),
-    "array, all of it": ("A=(--gone 4)\nvllm serve m \"${A[@]}\"\n", "A=()\nvllm serve m \"${A[@]}\"\n"),
-    "command array": ("C=(vllm serve m --gone 4)\nexec \"${C[@]}\"\n", "C=(vllm serve m)\nexec \"${C[@]}\"\n"),
+    "array, one line, first": ('A=(--gone 4 --b)\nvllm serve m "${A[@]}"\n', 'A=(--b)\nvllm serve m "${A[@]}"\n'),
+    "array, all of it": ('A=(--gone 4)\nvllm serve m "${A[@]}"\n', 'A=()\nvllm serve m "${A[@]}"\n'),
+    "command array": ('C=(vllm serve m --gone 4)\nexec "${C[@]}"\n', 'C=(vllm serve m)\nexec "${C[@]}"\n'),
     "appended": (
-        "A=(--a 1)\nA+=(--gone 4)\nvllm serve m \"${A[@]}\"\n",
-        "A=(--a 1)\nvllm serve m \"${A[@]}\"\n",
+        'A=(--a 1)\nA+=(--gone 4)\nvllm serve m "${A[@]}"\n',
+        'A=(--a 1)\nvllm serve m "${A[@]}"\n',
     ),
     "only statement of an if": (
-        "A=(--a 1)\n\nif [ -n \"$S\" ]; then\n  A+=(--gone 4)\nfi\n\nvllm serve m \"${A[@]}\"\n",
-        "A=(--a 1)\n\nvllm serve m \"${A[@]}\"\n",
+        'A=(--a 1)\n\nif [ -n "$S" ]; then\n  A+=(--gone 4)\nfi\n\nvllm serve m "${A[@]}"\n',
+        'A=(--a 1)\n\nvllm serve m "${A[@]}"\n',
     ),
     "only statement of an if with an else": (
-        "A=()\nif [ -n \"$S\" ]; then\n  A+=(--gone 4)\nelse\n  A+=(--b)\nfi\nvllm serve m \"${A[@]}\"\n",
-        "A=()\nif [ -n \"$S\" ]; then\n  :\nelse\n  A+=(--b)\nfi\nvllm serve m \"${A[@]}\"\n",
+        'A=()\nif [ -n "$S" ]; then\n  A+=(--gone 4)\nelse\n  A+=(--b)\nfi\nvllm serve m "${A[@]}"\n',
+        'A=()\nif [ -n "$S" ]; then\n  :\nelse\n  A+=(--b)\nfi\nvllm serve m "${A[@]}"\n',
     ),
     "only statement of an else": (
-        "A=()\nif [ -n \"$S\" ]; then\n  A+=(--b)\nelse\n  A+=(--gone 4)\nfi\nvllm serve m \"${A[@]}\"\n",
-        "A=()\nif [ -n \"$S\" ]; then\n  A+=(--b)\nfi\nvllm serve m \"${A[@]}\"\n",
+        'A=()\nif [ -n "$S" ]; then\n  A+=(--b)\nelse\n  A+=(--gone 4)\nfi\nvllm serve m "${A[@]}"\n',
+        'A=()\nif [ -n "$S" ]; then\n  A+=(--b)\nfi\nvllm serve m "${A[@]}"\n',
     ),
     "if on one line": (
-        "A=()\nif [ -n \"$S\" ]; then A+=(--gone 4); fi\nvllm serve m \"${A[@]}\"\n",
-        "A=()\nvllm serve m \"${A[@]}\"\n",
+        'A=()\nif [ -n "$S" ]; then A+=(--gone 4); fi\nvllm serve m "${A[@]}"\n',
+        'A=()\nvllm serve m "${A[@]}"\n',
     ),
     "if that does something to decide": (
-        "A=()\nif start_db; then\n  A+=(--gone 4)\nfi\nvllm serve m \"${A[@]}\"\n",
-        "A=()\nif start_db; then\n  :\nfi\nvllm serve m \"${A[@]}\"\n",
+        'A=()\nif start_db; then\n  A+=(--gone 4)\nfi\nvllm serve m "${A[@]}"\n',
+        'A=()\nif start_db; then\n  :\nfi\nvllm serve m "${A[@]}"\n',
     ),
     "nested ifs": (
-        "A=()\nif [ a ]; then\n  if [ b ]; then\n    A+=(--gone 4)\n  fi\nfi\nvllm serve m \"${A[@]}\"\n",
-        "A=()\nvllm serve m \"${A[@]}\"\n",
+        'A=()\nif [ a ]; then\n  if [ b ]; then\n    A+=(--gone 4)\n  fi\nfi\nvllm serve m "${A[@]}"\n',
+        'A=()\nvllm serve m "${A[@]}"\n',
     ),
     "test and append": (
-        "A=()\n[ -n \"$S\" ] && A+=(--gone 4)\nvllm serve m \"${A[@]}\"\n",
-        "A=()\nvllm serve m \"${A[@]}\"\n",
+        'A=()\n[ -n "$S" ] && A+=(--gone 4)\nvllm serve m "${A[@]}"\n',
+        'A=()\nvllm serve m "${A[@]}"\n',
     ),
     "loop body": (
-        "A=()\nfor x in 1; do\n  A+=(--gone 4)\ndone\nvllm serve m \"${A[@]}\"\n",
-        "A=()\nfor x in 1; do\n  :\ndone\nvllm serve m \"${A[@]}\"\n",
+        'A=()\nfor x in 1; do\n  A+=(--gone 4)\ndone\nvllm serve m "${A[@]}"\n',
+        'A=()\nfor x in 1; do\n  :\ndone\nvllm serve m "${A[@]}"\n',
     ),
     "string": ('ARGS="--a 1 --gone 4 --b"\nvllm serve m $ARGS\n', 'ARGS="--a 1 --b"\nvllm serve m $ARGS\n'),
     "string, first": ("ARGS='--gone 4 --b'\nvllm serve m $ARGS\n", "ARGS='--b'\nvllm serve m $ARGS\n"),
@@ -168,7 +168,10 @@ REMOVALS = {
         'ARGS="--a 1 \\\n  --gone 4 \\\n  --b"\nvllm serve m $ARGS\n',
         'ARGS="--a 1 \\\n  --b"\nvllm serve m $ARGS\n',
     ),
-    "string over lines": ('ARGS="\n--a 1\n--gone 4\n--b\n"\nvllm serve m $ARGS\n', 'ARGS="\n--a 1\n--b\n"\nvllm serve m $ARGS\n'),
+    "string over lines": (
+        'ARGS="\n--a 1\n--gone 4\n--b\n"\nvllm serve m $ARGS\n',
+        'ARGS="\n--a 1\n--b\n"\nvllm serve m $ARGS\n',
+    ),
     "string that grows": (
         'ARGS="--a 1"\nARGS="$ARGS --gone 4"\nvllm serve m $ARGS\n',
         'ARGS="--a 1"\nvllm serve m $ARGS\n',
@@ -196,10 +199,10 @@ REMOVALS = {
         "docker run --gpus all \\\n  vllm/vllm-openai:v0.11.0 \\\n  --model m\n",
     ),
     "substitution": ("P=$(vllm serve m --gone 4 & echo $!)\n", "P=$(vllm serve m & echo $!)\n"),
-    "function": ("f() {\n  vllm serve \"$@\"\n}\nf m --gone 4 --b\n", "f() {\n  vllm serve \"$@\"\n}\nf m --b\n"),
+    "function": ('f() {\n  vllm serve "$@"\n}\nf m --gone 4 --b\n', 'f() {\n  vllm serve "$@"\n}\nf m --b\n'),
     "case": (
-        "case $x in\n  a) A+=(--gone 4) ;;\n  *) A+=(--b) ;;\nesac\nvllm serve m \"${A[@]}\"\n",
-        "case $x in\n  a) : ;;\n  *) A+=(--b) ;;\nesac\nvllm serve m \"${A[@]}\"\n",
+        'case $x in\n  a) A+=(--gone 4) ;;\n  *) A+=(--b) ;;\nesac\nvllm serve m "${A[@]}"\n',
+        'case $x in\n  a) : ;;\n  *) A+=(--b) ;;\nesac\nvllm serve m "${A[@]}"\n',
     ),
 }
 
@@ -234,12 +237,12 @@ REPLACEMENTS = [
     ("vllm serve m --x '4'\n", "8", "vllm serve m --x '8'\n"),
     ('vllm serve m --x "4"\n', "8", 'vllm serve m --x "8"\n'),
     ("vllm serve m --x 4\n", '{"a": 1}', "vllm serve m --x '{\"a\": 1}'\n"),
-    ("vllm serve m --x '{\"a\": 1}'\n", '{"a": 2, "b": 3}', "vllm serve m --x '{\"a\": 2, \"b\": 3}'\n"),
+    ("vllm serve m --x '{\"a\": 1}'\n", '{"a": 2, "b": 3}', 'vllm serve m --x \'{"a": 2, "b": 3}\'\n'),
     ('vllm serve m --x "{\\"a\\": 1}"\n', '{"a": 2, "b": 3}', 'vllm serve m --x "{\\"a\\": 2, \\"b\\": 3}"\n'),
     ("vllm serve m --x 4\n", "it's", 'vllm serve m --x "it\'s"\n'),
     ("vllm serve m --x 'a b'\n", "it's", 'vllm serve m --x "it\'s"\n'),
-    ("bash -c 'vllm serve m --x 4'\n", '{"a": 1}', "bash -c 'vllm serve m --x \"{\\\"a\\\": 1}\"'\n"),
-    ('bash -c "vllm serve m --x 4"\n', '{"a": 1}', "bash -c \"vllm serve m --x '{\\\"a\\\": 1}'\"\n"),
+    ("bash -c 'vllm serve m --x 4'\n", '{"a": 1}', 'bash -c \'vllm serve m --x "{\\"a\\": 1}"\'\n'),
+    ('bash -c "vllm serve m --x 4"\n', '{"a": 1}', 'bash -c "vllm serve m --x \'{\\"a\\": 1}\'"\n'),
     ("cat > r.sh <<EOF\nvllm serve m --x 4\nEOF\n", "a$b", "cat > r.sh <<EOF\nvllm serve m --x 'a\\$b'\nEOF\n"),
 ]
 
@@ -290,9 +293,9 @@ INSERTIONS = [
     ("vllm serve m \\\r\n  --a 1\r\n", None, "vllm serve m \\\r\n  --a 1 \\\r\n  --new 2\r\n"),
     ("vllm serve m \\\n  --a 1 --b 2\n", None, "vllm serve m \\\n  --a 1 --b 2 --new 2\n"),
     (
-        "A=(\n  --a 1 # one\n  --b 2\n)\nvllm serve \"${A[@]}\"\n",
+        'A=(\n  --a 1 # one\n  --b 2\n)\nvllm serve "${A[@]}"\n',
         "--a",
-        "A=(\n  --a 1 # one\n  --new 2\n  --b 2\n)\nvllm serve \"${A[@]}\"\n",
+        'A=(\n  --a 1 # one\n  --new 2\n  --b 2\n)\nvllm serve "${A[@]}"\n',
     ),
     ('ARGS="--a 1 --b 2"\nvllm serve $ARGS\n', "--a", 'ARGS="--a 1 --new 2 --b 2"\nvllm serve $ARGS\n'),
     ("bash -c 'vllm serve m --a 1'\n", "--a", "bash -c 'vllm serve m --a 1 --new 2'\n"),
@@ -309,7 +312,11 @@ def test_inserted_options_take_the_place_of_what_they_replace() -> None:
     text = "vllm serve m \\\n  --old 1 \\\n  --b 2\n"
     site = read(text).sites[0]
     old = option(site, "--old")
-    changes = [Remove(old[0]), Remove(old[1]), InsertWords(old[0].container, ["--new", '{"a": 1}', "--more"], after=old[1])]
+    changes = [
+        Remove(old[0]),
+        Remove(old[1]),
+        InsertWords(old[0].container, ["--new", '{"a": 1}', "--more"], after=old[1]),
+    ]
     assert apply(text, changes) == "vllm serve m \\\n  --new '{\"a\": 1}' \\\n  --more \\\n  --b 2\n"
 
 
@@ -332,7 +339,10 @@ VARIABLES = [
     ("set -a\nX=1\nset +a\nvllm serve m\n", "set -a\nset +a\nvllm serve m\n"),
     ("if [ a ]; then\n  export X=1\nfi\nvllm serve m\n", "vllm serve m\n"),
     ("env X=1 A=2 vllm serve m\n", "env A=2 vllm serve m\n"),
-    ("docker run -e X=1 -e A=1 vllm/vllm-openai:v0.11.0 --model m\n", "docker run -e A=1 vllm/vllm-openai:v0.11.0 --model m\n"),
+    (
+        "docker run -e X=1 -e A=1 vllm/vllm-openai:v0.11.0 --model m\n",
+        "docker run -e A=1 vllm/vllm-openai:v0.11.0 --model m\n",
+    ),
     (
         "docker run \\\n  -e X=1 \\\n  --env=A=1 \\\n  vllm/vllm-openai:v0.11.0\n",
         "docker run \\\n  --env=A=1 \\\n  vllm/vllm-openai:v0.11.0\n",
@@ -390,7 +400,11 @@ def test_move_pin(before: str, old: str | None, new: str, after: str) -> None:
     assert apply(before, [Replace(pin, new)]) == after
 
 
-SAMPLES = [text for pair in REMOVALS.values() for text in pair] + [b for b, *_ in VARIABLES + PINS] + [b for b, *_ in REPLACEMENTS]
+SAMPLES = (
+    [text for pair in REMOVALS.values() for text in pair]
+    + [b for b, *_ in VARIABLES + PINS]
+    + [b for b, *_ in REPLACEMENTS]
+)
 
 
 @given(st.sampled_from(SAMPLES), st.booleans())
@@ -427,7 +441,9 @@ def test_any_words_can_go(text: str, data: st.DataObject) -> None:
     assert not read(result).problems
 
 
-@given(st.text(alphabet="ab \"'\\$`{}[]:,=-\té!*", min_size=1, max_size=12), st.sampled_from(SAMPLES[:4] + SAMPLES[60:]))
+@given(
+    st.text(alphabet="ab \"'\\$`{}[]:,=-\té!*", min_size=1, max_size=12), st.sampled_from(SAMPLES[:4] + SAMPLES[60:])
+)
 @settings(max_examples=200, deadline=None)
 def test_any_value_can_be_written(value: str, text: str) -> None:
     reading = read(text)
@@ -448,12 +464,14 @@ def _mangle(text: str, cut: int, extra: str) -> str:
     return text[:at] + extra + text[at + 1 :]
 
 
-@given(st.sampled_from(SAMPLES), st.integers(0, 400), st.sampled_from(["", "'", '"', "(", ")", "$(", "${", "`", "\\", "\n", "<<X", "fi", "\x00", "{"]))
+@given(
+    st.sampled_from(SAMPLES),
+    st.integers(0, 400),
+    st.sampled_from(["", "'", '"', "(", ")", "$(", "${", "`", "\\", "\n", "<<X", "fi", "\x00", "{"]),
+)
 @settings(max_examples=300, deadline=None)
 def test_broken_scripts_are_read_without_an_exception(text: str, cut: int, extra: str) -> None:
     reading = read(_mangle(text, cut, extra))
     for site in reading.sites:
         for word in site.words:
             assert 0 <= word.place.start <= word.place.end
-
-

@@ -12,13 +12,7 @@ from vllm_migrate.model import Site, Variable, is_hole
 from vllm_migrate.text import Span
 
 QUIET = frozenset(
-    """
-    : . [ [[ true false test cd pushd popd set shopt ulimit umask trap wait kill exit return shift getopts local
-    export unset declare typeset readonly source eval exec sleep mkdir rm mv cp ln ls pwd touch chmod chown date
-    hostname whoami uname id head tail sort uniq wc cut tr xargs find basename dirname realpath readlink mktemp
-    seq expr let bc curl wget nc netstat ss lsof module conda deactivate nvidia-smi rocm-smi free df du mount tar
-    unzip gzip rsync scp git apt apt-get yum dnf clear stty diff cmp break continue command builtin hash logger
-    """.split()
+    [":", ".", "[", "[[", "true", "false", "test", "cd", "pushd", "popd", "set", "shopt", "ulimit", "umask", "trap", "wait", "kill", "exit", "return", "shift", "getopts", "local", "export", "unset", "declare", "typeset", "readonly", "source", "eval", "exec", "sleep", "mkdir", "rm", "mv", "cp", "ln", "ls", "pwd", "touch", "chmod", "chown", "date", "hostname", "whoami", "uname", "id", "head", "tail", "sort", "uniq", "wc", "cut", "tr", "xargs", "find", "basename", "dirname", "realpath", "readlink", "mktemp", "seq", "expr", "let", "bc", "curl", "wget", "nc", "netstat", "ss", "lsof", "module", "conda", "deactivate", "nvidia-smi", "rocm-smi", "free", "df", "du", "mount", "tar", "unzip", "gzip", "rsync", "scp", "git", "apt", "apt-get", "yum", "dnf", "clear", "stty", "diff", "cmp", "break", "continue", "command", "builtin", "hash", "logger"]
 )
 """Programs that do not read the variables a server is set up with."""
 
@@ -51,13 +45,15 @@ class Environment:
             head = node.words[0].text if node.words else ""
             if head == "set":
                 flags = [w.text for w in node.words[1:]]
-                if "-a" in flags or "allexport" in flags and "-o" in flags:
+                if "-a" in flags or ("allexport" in flags and "-o" in flags):
                     everything = True
-                elif "+a" in flags or "allexport" in flags and "+o" in flags:
+                elif "+a" in flags or ("allexport" in flags and "+o" in flags):
                     everything = False
             elif head == "unset":
                 self.unset += [(w.text, node) for w in node.words[1:] if not w.text.startswith("-")]
-            exports = head == "export" or (head in DECLARERS and any(w.text.startswith("-") and "x" in w.text for w in node.words))
+            exports = head == "export" or (
+                head in DECLARERS and any(w.text.startswith("-") and "x" in w.text for w in node.words)
+            )
             if exports:
                 for index, token in enumerate(words.tokens):
                     lexeme = token.lexeme
@@ -86,8 +82,10 @@ class Environment:
             if not reaches(setting.node, use):
                 continue
             name = setting.variable.name
-            if any(n == name and reaches(node, use) and dominates(node, use) and node.start > setting.node.start
-                   for n, node in self.unset):
+            if any(
+                n == name and reaches(node, use) and dominates(node, use) and node.start > setting.node.start
+                for n, node in self.unset
+            ):
                 continue
             if dominates(setting.node, use) and setting.variable.value is not None:
                 found = [s for s in found if s.variable.name != name]

@@ -25,9 +25,10 @@ def read_heredoc(reader: Reader, node: Node, texts: list[str], redirect: Redirec
     assert heredoc is not None
     script = reader.script
     body = script.text[heredoc.body.start : heredoc.body.end]
-    if "vllm" not in body.lower() and "VISIBLE_DEVICES" not in body:
-        return
     kind, path = _destination(node, texts)
+    # A file of options for `--config` need not name vLLM.
+    if "vllm" not in body.lower() and "VISIBLE_DEVICES" not in body and not path.endswith((".yaml", ".yml", ".json")):
+        return
     if not kind and not path:
         return
     region, lexeme = heredoc_region(script.region, heredoc)

@@ -107,7 +107,9 @@ class Lexeme:
 class Scanner:
     """Reads one word at a time out of `text`."""
 
-    def __init__(self, text: str, end: int | None = None, *, operators: bool = True, nested: Nested | None = None) -> None:
+    def __init__(
+        self, text: str, end: int | None = None, *, operators: bool = True, nested: Nested | None = None
+    ) -> None:
         self.text = text
         self.end = len(text) if end is None else end
         self.operators = operators
@@ -207,8 +209,12 @@ class Scanner:
         self._length += len(new)
         last = self._runs[-1] if self._runs else None
         if (
-            verbatim and last is not None and last.verbatim and last.till == at
-            and last.quote == quote and last.string == self._string
+            verbatim
+            and last is not None
+            and last.verbatim
+            and last.till == at
+            and last.quote == quote
+            and last.string == self._string
         ):
             self._runs[-1] = Run(last.start, self._length, last.at, till, True, quote, self._string)
         else:
@@ -458,7 +464,7 @@ def quote(text: str, holes: Sequence[str] = (), *, prefer: str = "single") -> st
     if not any(is_hole(c) for c in text):
         if unescape_free(text):
             return text
-        if "'" not in text and (prefer == "single" or '"' in text and "\\" in text):
+        if "'" not in text and (prefer == "single" or ('"' in text and "\\" in text)):
             return f"'{text}'"
         if prefer == "single" and not re.search(r"[$`\\!]", text) and '"' not in text:
             return f'"{text}"'

@@ -88,7 +88,9 @@ class WordList:
     open: where the first word of an empty list would go. prefer: quotes that are easy to write here.
     """
 
-    def __init__(self, region: Region, kind: str, tokens: Sequence[Token], open_at: int, *, host: str = "shell") -> None:
+    def __init__(
+        self, region: Region, kind: str, tokens: Sequence[Token], open_at: int, *, host: str = "shell"
+    ) -> None:
         self.host = host
         self.region = region
         self.kind = kind
@@ -200,9 +202,7 @@ class WordList:
             slot = self.slot(after)
             token = self.tokens[slot.index].lexeme
             if slot.also:
-                plan.after.setdefault(slot.index, []).append(
-                    self._raw(min(slot.also)) + " " + spelled
-                )
+                plan.after.setdefault(slot.index, []).append(self._raw(min(slot.also)) + " " + spelled)
                 return
             if token is not None and slot.name is not None and slot.name[0] > 0:
                 plan.after.setdefault(slot.index, []).append(token.text[: slot.name[0]] + spelled)

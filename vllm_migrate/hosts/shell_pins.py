@@ -26,7 +26,10 @@ _VALUE_OPTIONS = frozenset(
         "--exclude-newer", "--group", "--extra", "-n", "--name", "-c", "--channel", "--override", "--overrides",
     )
 )  # fmt: skip
-_SYSTEM_INSTALLERS = frozenset(("apt-get", "apt", "yum", "dnf", "microdnf", "apk", "zypper", "tdnf", "brew", "aptitude"))
+_CONSTRAINTS = frozenset(("-c", "--constraint", "--constraints"))
+_SYSTEM_INSTALLERS = frozenset(
+    ("apt-get", "apt", "yum", "dnf", "microdnf", "apk", "zypper", "tdnf", "brew", "aptitude")
+)
 _COMPILER_VARIABLES = frozenset(("CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN", "CMAKE_CXX_STANDARD", "CMAKE_CXX_COMPILER"))
 _COMPILER = re.compile(r"(?:^|/)(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(?:-[\d.]+)?$")
 _DEFINE = re.compile(r"-DCMAKE_(?:C|CXX|CUDA)_(?:STANDARD|COMPILER|HOST_COMPILER)(?::\w+)?=([^\s\"']+)")
@@ -43,11 +46,21 @@ class Pins:
         self._known: dict[tuple[int, int, int, str, str, str], Pin] = {}
 
     def part(
-        self, flat: Flat, kind: str, use: Node, low: int = 0, high: int | None = None, *, name: str = "", owner: str = ""
+        self,
+        flat: Flat,
+        kind: str,
+        use: Node,
+        low: int = 0,
+        high: int | None = None,
+        *,
+        name: str = "",
+        owner: str = "",
     ) -> list[Pin]:
         """Return the pins of decoded letters `[low, high)` of a word, found where variables get their value."""
         stop = len(flat.lexeme.text) if high is None else high
-        return self._locate(flat.script, flat.words, flat.index, flat.lexeme, low, stop, use, kind, ("", ""), name, owner, 0)
+        return self._locate(
+            flat.script, flat.words, flat.index, flat.lexeme, low, stop, use, kind, ("", ""), name, owner, 0
+        )
 
     def _locate(
         self, script: Script, words: WordList, index: int, lexeme: Lexeme, low: int, high: int, use: Node,
@@ -66,7 +79,7 @@ class Pins:
             tail = "".join("\ue000" if v is None else v for v in values[at + 1 :]) + around[1]
             hole = script.origin(words, lexeme.holes[ord(c) - 0xE000])
             if hole is not None:
-                out += self._hole(script, hole, use, kind, (head, tail), owner, depth)
+                out += self._hole(script, hole, use, kind, (head, tail), name, owner, depth)
         literal = "".join(c for c in text if not is_hole(c))
         if not out or _VERSION.search(literal):
             out.insert(0, self._pin(script, words, index, lexeme, low, high, kind, around, name, owner))
@@ -80,7 +93,15 @@ class Pins:
         return script.value_of(hole, use) if hole is not None else None
 
     def _hole(
-        self, script: Script, hole: Hole, use: Node, kind: str, around: tuple[str, str], owner: str, depth: int
+        self,
+        script: Script,
+        hole: Hole,
+        use: Node,
+        kind: str,
+        around: tuple[str, str],
+        name: str,
+        owner: str,
+        depth: int,
     ) -> list[Pin]:
         while hole.form == "outer":
             found = script.outer_hole(hole)
@@ -96,10 +117,12 @@ class Pins:
                 binding.node, kind, around, binding.name, owner, depth + 1,
             )  # fmt: skip
         if hole.default is not None:
-            return self.default(script, hole, kind, around, owner)
+            return self.default(script, hole, kind, around, owner, name=name if hole.name.isdigit() else "")
         return []
 
-    def default(self, script: Script, hole: Hole, kind: str, around: tuple[str, str] = ("", ""), owner: str = "") -> list[Pin]:
+    def default(
+        self, script: Script, hole: Hole, kind: str, around: tuple[str, str] = ("", ""), owner: str = "", name: str = ""
+    ) -> list[Pin]:
         """Return the pin of the default in `${X:-default}`."""
         assert hole.default is not None
         key = (id(script), hole.default.start, hole.default.end, kind, *around)
@@ -110,7 +133,7 @@ class Pins:
         if len(lexemes) != 1 or left:
             return []
         home = WordList(region, "string", [Token(lexemes[0].start, lexemes[0].end, lexemes[0])], 0)
-        pin = self._pin(script, home, 0, lexemes[0], 0, len(lexemes[0].text), kind, around, hole.name, owner)
+        pin = self._pin(script, home, 0, lexemes[0], 0, len(lexemes[0].text), kind, around, name or hole.name, owner)
         self._known[key] = pin
         return [pin]
 
@@ -126,7 +149,11 @@ class Pins:
             return known
         spelled = [script.spelling(script.origin(words, h) or h) for h in lexeme.holes]
         text, holes = _own_holes(lexeme.text[low:high], spelled)
-        span = Span(lexeme.begin(low), max(lexeme.finish(high), lexeme.begin(low))) if high > low else Span(lexeme.end, lexeme.end)
+        span = (
+            Span(lexeme.begin(low), max(lexeme.finish(high), lexeme.begin(low)))
+            if high > low
+            else Span(lexeme.end, lexeme.end)
+        )
         pin = Pin(words.region, span, words.face, kind=kind, text=text, holes=holes, name=name, owner=owner)
         pin.prefix, pin.suffix = around
         pin.guarded = script.guard(words.node)
@@ -148,7 +175,9 @@ def _own_holes(text: str, spelled: Sequence[str]) -> tuple[str, tuple[str, ...]]
     return "".join(out), tuple(holes)
 
 
-def command_pins(pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owner: str, tree: str) -> list[str]:
+def command_pins(
+    pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owner: str, tree: str
+) -> list[str]:
     """Collect the pins of one command's words. tree: last directory gone to or cloned. Returns linked files."""
     links: list[str] = []
     start = _program(texts)
@@ -207,9 +236,7 @@ def _program(texts: Sequence[str]) -> int | None:
     return None
 
 
-def _container(
-    pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owner: str, start: int
-) -> None:
+def _container(pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owner: str, start: int) -> None:
     i = start + 1
     while i < len(texts) and (texts[i].startswith("-") or texts[i] in ("buildx", "image", "container", "compose")):
         i += 1
@@ -257,6 +284,7 @@ def _python_install(texts: Sequence[str], start: int) -> int | None:
 def _requirements(
     pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owner: str, first: int, links: list[str]
 ) -> None:
+    conda = any(basename(t) in ("conda", "mamba", "micromamba") for t in texts[:first])
     i = first
     while i < len(texts):
         word = texts[i]
@@ -268,7 +296,7 @@ def _requirements(
                 elif i + 1 < len(texts):
                     pins.part(flats[i + 1], "index", use, name=name, owner=owner)
                     i += 1
-            elif name in ("-r", "--requirement", "--requirements", "-c", "--constraint", "--constraints"):
+            elif name in ("-r", "--requirement", "--requirements") or (name in _CONSTRAINTS and not conda):
                 target = word[len(name) + 1 :] if equals else (texts[i + 1] if i + 1 < len(texts) else "")
                 if target and not any(is_hole(c) for c in target):
                     links.append(target)
@@ -287,7 +315,7 @@ def _requirement(pins: Pins, flat: Flat, shown: str, use: Node, owner: str) -> N
     ref = _GIT_REF.search(flat.lexeme.text)
     if "git+" in shown:
         if ref:
-            pins.part(flat, "git", use, ref.start(1), ref.end(1), name=shown.partition("@git+")[0], owner=owner)
+            pins.part(flat, "git", use, ref.start(1), ref.end(1), name=_project(shown), owner=owner)
         else:
             pins.part(flat, "requirement", use, owner=owner)
     elif re.match(r"https?://", shown) or shown.endswith(".whl"):
@@ -296,10 +324,21 @@ def _requirement(pins: Pins, flat: Flat, shown: str, use: Node, owner: str) -> N
         pins.part(flat, "requirement", use, owner=owner)
 
 
+def _project(shown: str) -> str:
+    """Return the project's name of a requirement that is a Git address."""
+    named = re.match(r"([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*@", shown)
+    if named:
+        return named.group(1)
+    address = re.search(r"git\+[^#@\s]*/([\w.-]+?)(?:\.git)?(?:[@#]|$)", shown.replace("//git@", "//"))
+    return address.group(1) if address else ""
+
+
 def _uv(pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owner: str, start: int) -> None:
     for i in range(start + 1, len(texts)):
         name, equals, _ = texts[i].partition("=")
-        kind = {"--with": "requirement", "--from": "requirement", "--torch-backend": "index", "--python": "python"}.get(name)
+        kind = {"--with": "requirement", "--from": "requirement", "--torch-backend": "index", "--python": "python"}.get(
+            name
+        )
         if kind is None and name == "--index":
             kind = "index"
         if kind is None:
@@ -313,7 +352,9 @@ def _uv(pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owne
 
 
 def _git(pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owner: str, start: int, tree: str) -> None:
-    verb = next((i for i in range(start + 1, len(texts)) if texts[i] in ("clone", "checkout", "switch", "reset", "fetch")), None)
+    verb = next(
+        (i for i in range(start + 1, len(texts)) if texts[i] in ("clone", "checkout", "switch", "reset", "fetch")), None
+    )
     if verb is None:
         return
     if texts[verb] == "clone":
@@ -357,8 +398,10 @@ def value_pins(pins: Pins, script: Script, owner: str) -> None:
         if looks_like_image(value):
             pins.part(flat, "image", node, low, name=name, owner=owner)
         hole = lexeme.lone_hole if low == 0 else (lexeme.holes[0] if len(value) == 1 and lexeme.holes else None)
-        if hole is not None and hole.default is not None and looks_like_image(
-            script.text[hole.default.start : hole.default.end]
+        if (
+            hole is not None
+            and hole.default is not None
+            and looks_like_image(script.text[hole.default.start : hole.default.end])
         ):
             pins.found += [p for p in pins.default(script, hole, "image", owner=owner) if p not in pins.found]
 

@@ -116,11 +116,23 @@ def place(region: Region, edits: Iterable[Edit]) -> list[Edit]:
     """Map edits of a region to the source."""
     out = []
     for edit in edits:
-        mapped = region.edit(edit.start, edit.end, edit.text)
+        mapped = _first_lines(region, edit) or region.edit(edit.start, edit.end, edit.text)
         if mapped is None:
             raise CannotRender("the text cannot be changed inside these quotes")
         out.append(mapped)
     return out
+
+
+def _first_lines(region: Region, edit: Edit) -> Edit | None:
+    """Return the edit that deletes a guest's first lines with the indentation of the line after them."""
+    if region.parent is None or edit.text or edit.start or not 0 < edit.end < len(region.text):
+        return None
+    if region.text[edit.end - 1] != "\n":
+        return None
+    here, after = region.to_parent(0, edit.end), region.to_parent(edit.end, edit.end + 1)
+    if here is None or after is None or after.start <= here.end:
+        return None
+    return region.parent.edit(here.start, after.start, "")
 
 
 def prune(text: str, nodes: Sequence[Node]) -> list[Edit]:

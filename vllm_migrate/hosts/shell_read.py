@@ -17,10 +17,11 @@ from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, is_hole
 from vllm_migrate.text import Region, Span
 
 RUNNERS = frozenset(
-    "eval ssh sshpass tmux screen su runuser sudo flock script watch xterm parallel gcloud pdsh clush setsid systemd-run".split()
+    ["eval", "ssh", "sshpass", "tmux", "screen", "su", "runuser", "sudo", "flock", "script", "watch", "xterm", "parallel", "gcloud", "pdsh", "clush", "setsid", "systemd-run"]
 )
 """Programs that run a word given to them as a command line."""
-_ELSEWHERE = frozenset("ssh sshpass gcloud pdsh clush kubectl oc".split())
+_ELSEWHERE = frozenset(["ssh", "sshpass", "gcloud", "pdsh", "clush", "kubectl", "oc"])
+_UNSPLIT = "quotes inside a variable that the shell only splits at blanks"
 _LAUNCHY = re.compile(r"vllm")
 
 
@@ -126,7 +127,9 @@ class Reader:
 
     def _calls(self, node: Node, flats: list[Flat]) -> list[tuple[Node, list[Flat]]] | None:
         """Return the calls of the function whose `"$@"` a command passes on, with their words."""
-        if not any(f.lexeme.lone_hole and f.lexeme.lone_hole.name in ("@", "*") for f in flats if f.script is self.script):
+        if not any(
+            f.lexeme.lone_hole and f.lexeme.lone_hole.name in ("@", "*") for f in flats if f.script is self.script
+        ):
             return None
         function = next((a for a in node.ancestors() if a.kind == "function"), None)
         if function is None or any(c.words and c.words[0].text == "shift" for c in function.walk()):
@@ -144,13 +147,16 @@ class Reader:
         tokens = program.words.tokens
         last = max(t.end for t in tokens if t.lexeme is not None)
         site = Site(
-            launch.entry_point, "shell", program.words.region, Span(tokens[program.index].start, max(last, tokens[program.index].end))
+            launch.entry_point,
+            "shell",
+            program.words.region,
+            Span(tokens[program.index].start, max(last, tokens[program.index].end)),
         )
         site.words = [flat.word for flat in flats[launch.first :]]
         for flat in flats:
             self.used.add(id(flat.words))
             if flat.script is self.script and flat.words.kind == "string" and flat.lexeme.quoted:
-                flat.word.locked = "quotes inside a variable that the shell only splits at blanks"
+                flat.word.locked = _UNSPLIT
         site.open = any(word.splits for word in site.words)
         homes = [f.words for f in flats[max(launch.first - 1, 0) :]]
         own = self.script.lists[id(node)]
@@ -166,10 +172,16 @@ class Reader:
         passed = self._given(flats, launch)
         if launch.image is not None:
             self._runs += 1
-            site.owner = f"{self.around.owner}run{self._runs}@{self.script.region.nearest_span(node.start, node.start).start}"
+            site.owner = (
+                f"{self.around.owner}run{self._runs}@{self.script.region.nearest_span(node.start, node.start).start}"
+            )
             own.image = flats[launch.image].index if flats[launch.image].words is own else None
             site.pins += self.pins.part(flats[launch.image], "image", node, owner=site.owner)
-        self._attach(site, node, passed, elsewhere=launch.image is not None)
+        before = [basename(t) for t in texts[: launch.program]]
+        elsewhere = launch.image is not None or any(
+            name in _ELSEWHERE or name in launchers()["container_tools"] for name in before
+        )
+        self._attach(site, node, passed, elsewhere=elsewhere)
         self.reading.sites.append(site)
         return site
 
@@ -237,7 +249,9 @@ class Reader:
         from vllm_migrate.hosts import read_python
 
         if "vllm" in flat.lexeme.text and flat.words.region is flat.script.region:
-            self._guest(read_python(guest_region(flat.script.region, flat.lexeme), self.script.context), flat.lexeme.text)
+            self._guest(
+                read_python(guest_region(flat.script.region, flat.lexeme), self.script.context), flat.lexeme.text
+            )
 
     def _guest(self, reading: Reading, text: str) -> None:
         from vllm_migrate.hosts.shell_guest import finish
@@ -254,13 +268,17 @@ class Reader:
         made: list[Script] = []
         if hole is not None:
             made = self._scripts_of_variable(flat, node)
+            if not made:
+                return self._grown(flat, node)
         elif flat.words.region is flat.script.region and _LAUNCHY.search(texts[index]):
             region = guest_region(flat.script.region, flat.lexeme)
             outer = Outer(flat.script, node, flat.lexeme)
             made = [Script.of(region, self.script.context, outer, self.script.depth + 1)]
         found = False
         for script in made:
-            elsewhere = any(basename(t) in _ELSEWHERE or basename(t) in launchers()["container_tools"] for t in texts[:index])
+            elsewhere = any(
+                basename(t) in _ELSEWHERE or basename(t) in launchers()["container_tools"] for t in texts[:index]
+            )
             found = self._read_inner(node, flats, texts, script, elsewhere) or found
         return found
 
@@ -310,16 +328,33 @@ class Reader:
             script, use, origin = found
         if origin is None or not origin.name:
             return []
-        out = []
-        for binding in script.before(origin.name, use):
-            if binding.value is None or not _LAUNCHY.search(binding.value.text):
-                continue
-            lexeme = binding.home.tokens[binding.index].lexeme
-            assert lexeme is not None
-            outer = Outer(script, binding.node, lexeme)
-            out.append(Script.of(binding.value, self.script.context, outer, self.script.depth + 1))
-            self.used.add(id(binding.words))
-        return out
+        bindings = script.before(origin.name, use)
+        if len(bindings) != 1 or bindings[0].value is None or not _LAUNCHY.search(bindings[0].value.text):
+            return []
+        binding = bindings[0]
+        lexeme = binding.home.tokens[binding.index].lexeme
+        assert lexeme is not None and binding.value is not None
+        self.used.add(id(binding.words))
+        outer = Outer(script, binding.node, lexeme)
+        return [Script.of(binding.value, self.script.context, outer, self.script.depth + 1)]
+
+    def _grown(self, flat: Flat, node: Node) -> bool:
+        """Read a command that a variable was given piece by piece (`CMD+=" --x"`)."""
+        hole = flat.lexeme.lone_hole
+        origin = flat.script.origin(flat.words, hole) if hole is not None else None
+        if origin is None or not origin.name or flat.script is not self.script:
+            return False
+        words = self.script.contents(origin.name, node)
+        if not words:
+            return False
+        texts = [f.script.shown(f, node) for f in words]
+        launch = find_launch(texts)
+        if launch is None:
+            return False
+        self._site(node, words, texts, launch)
+        for f in words:
+            f.word.locked = "" if f.word.locked == _UNSPLIT else f.word.locked
+        return True
 
     def _heredocs(self, node: Node, texts: list[str]) -> None:
         from vllm_migrate.hosts import shell_guest
@@ -366,7 +401,12 @@ class Reader:
             if node.kind != "command" or not node.words or id(node) in self.launching:
                 continue
             head = basename(node.words[0].text)
-            if head in talkers or head in DECLARERS or not hole.name or head in ("eval",) + tuple(launchers()["shells"]):
+            if (
+                head in talkers
+                or head in DECLARERS
+                or not hole.name
+                or head in ("eval",) + tuple(launchers()["shells"])
+            ):
                 continue
             if hole.form not in ("plain", "list", "default"):
                 continue

@@ -14,7 +14,9 @@ from vllm_migrate.hosts.shell_prune import ScriptContainer
 from vllm_migrate.model import Variable, Word, is_hole
 from vllm_migrate.text import Piece, Region, Span
 
-_LIST_NAME = re.compile(r"ARGS?(?:_|$)|OPT(?:ION)?S?(?:_|$)|FLAGS?(?:_|$)|PARAMS?(?:_|$)|EXTRA|ARGUMENTS", re.IGNORECASE)
+_LIST_NAME = re.compile(
+    r"ARGS?(?:_|$)|OPT(?:ION)?S?(?:_|$)|FLAGS?(?:_|$)|PARAMS?(?:_|$)|EXTRA|ARGUMENTS", re.IGNORECASE
+)
 _VERSION_TEST = re.compile(
     r"sort\s+(?:-\w+\s+)*-\w*V|__version__|vllm\s+--version|vllm\s+-v\b|compare-versions"
     r"|\b\w*ver(?:sion)?_?(?:lte?|gte?|le|ge|eq|at_least|less|greater|compare|cmp)\b",
@@ -98,7 +100,7 @@ class Binding:
         if self.assignment.elements is not None:
             return True
         text = self.value.text if self.value is not None else ""
-        return self.appends or self.scalar == "" or text.startswith("-") or any(c.isspace() for c in text.strip()) or is_alone(text)
+        return self.appends or self.scalar == "" or text.startswith("-") or any(c.isspace() for c in text.strip())
 
 
 def is_alone(text: str) -> bool:
@@ -260,7 +262,9 @@ class Script:
             if not lexeme.holes:
                 binding.scalar = lexeme.text[low:]
             binding.words = self._string(binding, lexeme, home)
-            if self._refers(lexeme, made.name) and not (lexeme.holes[0].form == "default" and is_alone(binding.value.text)):
+            if self._refers(lexeme, made.name) and not (
+                lexeme.holes[0].form == "default" and is_alone(binding.value.text)
+            ):
                 binding.appends = True
         if binding.appends and not made.subscript:
             binding.words.parent = (home, index)

@@ -22,9 +22,7 @@ def read_words(region: Region, host: str = "shell") -> list[Word]:
     for index, lexeme in enumerate(lexemes):
         if lexeme.comment:
             continue
-        holes = tuple(
-            _outer(region, h.start, h.end) if h.form == "outer" else h.spelled for h in lexeme.holes
-        )
+        holes = tuple(_outer(region, h.start, h.end) if h.form == "outer" else h.spelled for h in lexeme.holes)
         lone = lexeme.lone_hole
         previous = lexemes[index - 1].text if index else ""
         value = previous.startswith("-") and "=" not in previous
@@ -35,9 +33,7 @@ def read_words(region: Region, host: str = "shell") -> list[Word]:
         words.hold(word, Slot(index, 0, len(lexeme.text)))
         words.words[index] = word
         out.append(word)
-    words.spellings = {
-        _outer(region, h.start, h.end): h.spelled for w in lexemes for h in w.holes if h.form == "outer"
-    }
+    words.spellings = {_outer(region, h.start, h.end): h.spelled for w in lexemes for h in w.holes if h.form == "outer"}
     return out
 
 
