@@ -47,6 +47,28 @@ class Flow:
         self.module = module
         self._walks: dict[tuple[Scope, str], _Walk] = {}
         self._bound: dict[Scope, set[str]] = {}
+        self._named: dict[str, list[ast.AST]] | None = None
+
+    def holders(self, name: str) -> set[ast.AST]:
+        """Return every node around a use of a variable, and the parameters of that name."""
+        if self._named is None:
+            self._named = {}
+            for node in self.module.parents:
+                if isinstance(node, ast.Name):
+                    self._named.setdefault(node.id, []).append(node)
+                elif (
+                    isinstance(node, ast.Attribute)
+                    and isinstance(node.value, ast.Name)
+                    and node.value.id == "self"
+                ):
+                    self._named.setdefault(f"self.{node.attr}", []).append(node)
+        out: set[ast.AST] = set()
+        for node in self._named.get(name, ()):
+            for a in self.module.ancestors(node):
+                if a in out:
+                    break
+                out.add(a)
+        return out
 
     def builds(self, node: ast.expr) -> list[Build]:
         """Return every build of the variable that a name or `self.x` stands for."""
@@ -63,7 +85,7 @@ class Flow:
         if key is None:
             return None
         if key not in self._walks:
-            self._walks[key] = _Walk(self.module, *key)
+            self._walks[key] = _Walk(self, *key)
         return self._walks[key]
 
     def _key(self, node: ast.expr) -> tuple[Scope, str] | None:
@@ -74,7 +96,7 @@ class Flow:
                 is_module = isinstance(scope, ast.Module)
                 if isinstance(scope, ast.ClassDef) and scope is not self.module.scope(node):
                     continue
-                if node.id in self._names(scope):
+                if node.id in self.names(scope):
                     return scope, node.id
                 if is_module:
                     return None
@@ -84,7 +106,8 @@ class Flow:
                     return a, f"self.{node.attr}"
         return None
 
-    def _names(self, scope: Scope) -> set[str]:
+    def names(self, scope: Scope) -> set[str]:
+        """Return the names bound in a scope."""
         if scope not in self._bound:
             names: set[str] = set()
             outside: set[str] = set()
@@ -115,9 +138,9 @@ def _own_nodes(scope: Scope) -> Iterable[ast.AST]:
 
 
 class _Walk:
-    def __init__(self, module: Module, scope: Scope, name: str) -> None:
-        self.module = module
+    def __init__(self, flow: Flow, scope: Scope, name: str) -> None:
         self.name = name
+        self.holders = flow.holders(name)
         self.builds: list[Build] = []
         self.reach: dict[ast.expr, Reach] = {}
         self._later: list[Scope] = []
@@ -130,7 +153,7 @@ class _Walk:
         own = set(scope.body) if name.startswith("self.") else set()
         while self._later:
             inner = self._later.pop(0)
-            if not name.startswith("self.") and name in _rebound(inner):
+            if not name.startswith("self.") and name in _rebound(flow, inner):
                 continue
             after = self._run(inner.body, list(live or self.builds))
             if inner in own:
@@ -157,6 +180,8 @@ class _Walk:
         return live
 
     def _statement(self, s: ast.stmt, live: list[Build]) -> list[Build]:
+        if s not in self.holders:
+            return [] if isinstance(s, (ast.Return, ast.Raise, ast.Continue, ast.Break)) else live
         if isinstance(s, ast.If):
             self._loads(s.test, live)
             return _union(self._run(s.body, live), self._run(s.orelse, live))
@@ -249,19 +274,8 @@ def _defaults(s: ast.stmt) -> list[ast.expr]:
     return []
 
 
-def _rebound(scope: Scope) -> set[str]:
-    names: set[str] = set()
-    outside: set[str] = set()
-    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        names.update(a.arg for a in _parameters(scope))
-    if isinstance(scope, ast.ClassDef):
-        return names
-    for node in _own_nodes(scope):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, (ast.Global, ast.Nonlocal)):
-            outside.update(node.names)
-    return names - outside
+def _rebound(flow: Flow, scope: Scope) -> set[str]:
+    return set() if isinstance(scope, ast.ClassDef) else flow.names(scope)
 
 
 def _union(a: list[Build], b: list[Build]) -> list[Build]:

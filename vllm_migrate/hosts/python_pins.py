@@ -27,6 +27,7 @@ _IMAGE = re.compile(
 _WHEEL = re.compile(r"https?://\S+\.(?:whl|tar\.gz)(?:#\S*)?")
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[<>=!~@].*)?$", re.DOTALL)
 _PYTHON_KEYWORDS = frozenset({"python_version", "add_python"})
+_BUILDERS = frozenset({"debian_slim", "micromamba", "Image", "from_dockerfile"})
 _INDEX_KEYWORDS = frozenset({"index_url", "extra_index_url", "find_links"})
 _BASES = frozenset({"from_registry", "from_dockerhub", "from_aws_ecr", "from_gcp_artifact_registry"})
 
@@ -79,7 +80,7 @@ class Pins:
         if name in _BASES and node.args:
             yield from self._text(node.args[0], "base", lambda t: bool(_IMAGE.fullmatch(t)))
         for keyword in node.keywords:
-            if keyword.arg in _PYTHON_KEYWORDS:
+            if keyword.arg in _PYTHON_KEYWORDS and (name in _BUILDERS or name in _BASES):
                 yield from self._text(keyword.value, "python", lambda t: bool(re.fullmatch(r"\d+(\.\d+)*", t)))
             elif keyword.arg in _INDEX_KEYWORDS:
                 values = keyword.value.elts if isinstance(keyword.value, (ast.List, ast.Tuple)) else [keyword.value]

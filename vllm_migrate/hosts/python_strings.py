@@ -260,7 +260,6 @@ def _note_holes(module: Module, region: StringRegion, item: Item, node: ast.expr
     """Lock what a format call counts by position, and note the version test around the string."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         item.locked = item.locked or "the text is filled in with `%`"
-    elif format_template(node) is not None:
-        if any(re.match(r"\{[:!}]", h) for h in getattr(item, "holes", ())):
-            item.locked = item.locked or "the text is filled in by position"
+    elif format_template(node) is not None and any(re.match(r"\{[:!}]", h) for h in getattr(item, "holes", ())):
+        item.locked = item.locked or "the text is filled in by position"
     item.guarded = item.guarded or module.guard(node)
