@@ -108,7 +108,7 @@ def _fix_text(job: Job, report: Report) -> int:
     after = result.raw if result is not None else job.stdin
     job.out(after.decode("utf-8", "surrogateescape"))
     rest = read_report(replace(job, stdin=after), job.config, again=True)
-    job.note(output.render(job.output_format, rest, job.config).splitlines())
+    job.say(output.render(job.output_format, rest, job.config).splitlines())
     return status(job, rest.findings())
 
 

@@ -11,9 +11,10 @@ import pytest
 from standin import Run
 
 from vllm_migrate import catalog, changes, explain
-from vllm_migrate.catalog import SECTIONS, Catalog
-from vllm_migrate.config import Config
+from vllm_migrate.catalog import SECTIONS, Catalog, UnknownRelease
+from vllm_migrate.config import Config, ConfigError, PathReleases
 from vllm_migrate.migrations import load
+from vllm_migrate.runs import check_settings
 
 HISTORY: dict[str, dict[str, Any]] = {
     "options": {
@@ -42,9 +43,12 @@ def small_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         text = json.dumps({"format": 1, "section": section, "entries": HISTORY.get(section, {})})
         (folder / f"{section}.json").write_text(text)
 
-    def load_small(extra: Sequence[Path] = ()) -> Catalog:
-        return catalog.load(extra, folder=folder)
+    real = catalog.load
 
+    def load_small(extra: Sequence[Path] = ()) -> Catalog:
+        return real(extra, folder=folder)
+
+    monkeypatch.setattr(catalog, "load", load_small)
     monkeypatch.setattr(changes, "load", load_small)
     monkeypatch.setattr(explain, "load_catalog", load_small)
 
@@ -136,3 +140,25 @@ def test_an_unknown_release_is_refused(run: Run) -> None:
     ran = run("releases", "0.17.0", "9.0.0")
     assert (ran.status, ran.out) == (2, b"")
     assert "9.0.0" in ran.err and "0.18.0" in ran.err
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"to": ("9.0.0",)}, {"to": ("latest",)}, {"paths": {"a/**": PathReleases(to="0.1.0")}}],
+)
+def test_an_unknown_target_is_refused_before_anything_is_read(settings: dict[str, Any]) -> None:
+    with pytest.raises(UnknownRelease, match=r"9\.0\.0|latest|0\.1\.0"):
+        check_settings(Config(**settings))
+
+
+def test_the_release_to_leave_may_lie_outside_the_catalog() -> None:
+    check_settings(Config(from_="0.5.3post1", to=("v0.18.0",)))
+    with pytest.raises(ConfigError, match="stable"):
+        check_settings(Config(from_="stable"))
+
+
+def test_selectors_must_mean_something() -> None:
+    check_settings(Config(select=("VM1", "ALL", "swap-space"), ignore=("vm101:swap-space",)))
+    for selector in ("VM999", "swap", "VM101:nonsense", "E501"):
+        with pytest.raises(ConfigError, match=selector):
+            check_settings(Config(select=(selector,)))

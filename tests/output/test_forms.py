@@ -226,3 +226,10 @@ def test_html_stands_alone_and_escapes(report: Report) -> None:
         "<h2><code>latin.yaml</code></h2>",
         "<h2><code>run me.sh</code></h2>",
     ]
+
+
+def test_without_a_release_asked_for_the_pins_say_the_target(report: Report) -> None:
+    report.targets = []
+    report.files[0].findings[0].to = "0.9.0"
+    assert loaded("json", report)["target"] == "0.33.0"
+    assert loaded("json", Report([]))["target"] is None

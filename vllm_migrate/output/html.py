@@ -33,14 +33,14 @@ def render(report: Report, settings: Config) -> str:
     """Return a page that needs no other file and runs no script."""
     found = counts(report)
     known = sources(report)
-    target = ", ".join(report.targets)
+    target = ", ".join(report.targets) or "the releases the pins name"
     kinds = ", ".join(number(found[s + "s"], s) for s in ("error", "warning", "info"))
     where = f"{number(found['files'], 'file')}, {number(found['sites'], 'launch', 'launches')}"
     parts = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
         f"<title>vllm-migrate: to {escape(target)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n",
-        f"<h1>To vLLM {escape(target)}</h1>\n<p>{kinds} in {where}; {found['fixable']} with a fix.</p>\n",
+        f"<h1>vLLM: to {escape(target)}</h1>\n<p>{kinds} in {where}; {found['fixable']} with a fix.</p>\n",
     ]
     path = None
     for place in located(report):
@@ -57,7 +57,7 @@ def _finding(place: Located, known: dict[str, Source]) -> str:
     finding = place.finding
     head = f"<code>{finding.code}</code> {escape(finding.message)}"
     lines = [f'<article class="{finding.severity}">\n<h3>{head}</h3>\n']
-    way = f"{finding.origin} → {finding.to}" if finding.origin else f"→ {finding.to}"
+    way = f"{finding.origin} → {finding.to}" if finding.origin else finding.to
     notes = [("Where", f"line {place.line}, column {place.column}"), ("Release", way), ("Why", finding.reason)]
     notes += [("Gone since", finding.removed_in or ""), ("Instead", finding.replacement or "")]
     notes += [("Evidence", text) for text in finding.evidence] + [("Related", text) for text in finding.related]

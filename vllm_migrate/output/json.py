@@ -21,11 +21,20 @@ def data(report: Report) -> dict[str, Any]:
     known = sources(report)
     return {
         "version": 1,
-        "target": report.targets[-1] if report.targets else None,
+        "target": _target(report),
         "targets": list(report.targets),
         "summary": counts(report),
         "findings": [_finding(place, known) for place in located(report)],
     }
+
+
+def _target(report: Report) -> str | None:
+    """Return the release to reach: the last one asked for, else the newest that pins led to."""
+    if report.targets:
+        return report.targets[-1]
+    from vllm_migrate.versions_key import key
+
+    return max((f.to for f in report.findings() if f.to), key=key, default=None)
 
 
 def _finding(place: Located, known: dict[str, Source]) -> dict[str, Any]:

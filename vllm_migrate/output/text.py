@@ -40,7 +40,8 @@ def _finding(place: Located, report: Report, known: dict[str, Source], paint: Pa
         notes.append(("subject", finding.subject))
     if finding.reason:
         notes.append(("why", finding.reason))
-    notes.append(("release", _releases(place)))
+    if finding.to:
+        notes.append(("release", _releases(place)))
     if finding.replacement:
         notes.append(("instead", finding.replacement))
     notes += [("evidence", text) for text in finding.evidence]
