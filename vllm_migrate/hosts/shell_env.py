@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from vllm_migrate.hosts.shell_guard import guard
 from vllm_migrate.hosts.shell_list import Slot, WordList
-from vllm_migrate.hosts.shell_parse import DECLARERS, Assignment, Node
-from vllm_migrate.hosts.shell_script import Flat, Script, dominates, reaches
+from vllm_migrate.hosts.shell_script import Flat, Script
+from vllm_migrate.hosts.shell_tree import DECLARERS, Assignment, Node, dominates, reaches
 from vllm_migrate.launch import basename, launchers
 from vllm_migrate.model import Site, Variable, is_hole
 from vllm_migrate.text import Span
 
 QUIET = frozenset(
-    [":", ".", "[", "[[", "true", "false", "test", "cd", "pushd", "popd", "set", "shopt", "ulimit", "umask", "trap", "wait", "kill", "exit", "return", "shift", "getopts", "local", "export", "unset", "declare", "typeset", "readonly", "source", "eval", "exec", "sleep", "mkdir", "rm", "mv", "cp", "ln", "ls", "pwd", "touch", "chmod", "chown", "date", "hostname", "whoami", "uname", "id", "head", "tail", "sort", "uniq", "wc", "cut", "tr", "xargs", "find", "basename", "dirname", "realpath", "readlink", "mktemp", "seq", "expr", "let", "bc", "curl", "wget", "nc", "netstat", "ss", "lsof", "module", "conda", "deactivate", "nvidia-smi", "rocm-smi", "free", "df", "du", "mount", "tar", "unzip", "gzip", "rsync", "scp", "git", "apt", "apt-get", "yum", "dnf", "clear", "stty", "diff", "cmp", "break", "continue", "command", "builtin", "hash", "logger"]
-)
+    (
+        ":", ".", "[", "[[", "true", "false", "test", "cd", "pushd", "popd", "set", "shopt", "ulimit", "umask",
+        "trap", "wait", "kill", "exit", "return", "shift", "getopts", "local", "export", "unset", "declare",
+        "typeset", "readonly", "source", "eval", "exec", "sleep", "mkdir", "rm", "mv", "cp", "ln", "ls", "pwd",
+        "touch", "chmod", "chown", "date", "hostname", "whoami", "uname", "id", "head", "tail", "sort", "uniq",
+        "wc", "cut", "tr", "xargs", "find", "basename", "dirname", "realpath", "readlink", "mktemp", "seq", "expr",
+        "let", "bc", "curl", "wget", "nc", "netstat", "ss", "lsof", "module", "conda", "deactivate", "nvidia-smi",
+        "rocm-smi", "free", "df", "du", "mount", "tar", "unzip", "gzip", "rsync", "scp", "git", "apt", "apt-get",
+        "yum", "dnf", "clear", "stty", "diff", "cmp", "break", "continue", "command", "builtin", "hash", "logger",
+    )
+)  # fmt: skip
 """Programs that do not read the variables a server is set up with."""
 
 
@@ -97,9 +107,9 @@ class Environment:
         read: dict[str, str] = {}
         for node, hole in self.script.uses():
             head = basename(node.words[0].text) if node.words and node.kind == "command" else ""
-            if hole.name and head not in launchers()["talkers"] - {"[", "[[", "test"}:
-                if not all(a.name == hole.name for a in node.assignments) or not node.assignments:
-                    read[hole.name] = head or "the script"
+            itself = bool(node.assignments) and all(a.name == hole.name for a in node.assignments)
+            if hole.name and not itself and head not in launchers()["talkers"] - {"[", "[[", "test"}:
+                read[hole.name] = head or "the script"
         for setting in self.settings:
             name = setting.variable.name
             if name in read:
@@ -151,7 +161,7 @@ def _variable(
         scope=scope,
         value_span=Span(start, token.end) if low else None,
     )
-    made.guarded = script.guard(words.node)
+    made.guarded = guard(script, words.node)
     words.hold(made, Slot(index, low or end, end, also, (name_at, name_at + len(name))))
     return made
 

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import Context, host_for, read_dockerfile, read_python, read_yaml
-from vllm_migrate.hosts.shell_parse import Node, Redirect
-from vllm_migrate.hosts.shell_script import LIMIT, Outer, Script, heredoc_region
+from vllm_migrate.hosts.shell_region import heredoc_region
+from vllm_migrate.hosts.shell_script import LIMIT, Outer, Script
+from vllm_migrate.hosts.shell_tree import Node, Redirect
 from vllm_migrate.launch import basename, launchers
 from vllm_migrate.model import Dynamic, Item, Reading, Word, is_hole
 from vllm_migrate.text import Region

@@ -7,7 +7,7 @@ https://www.gnu.org/software/bash/manual/html_node/Quoting.html.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,6 @@ OPERATORS = frozenset(";&|()<>")
 BLANKS = frozenset(" \t\r\n")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]", re.ASCII)
-_SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 _BARE_RUN = re.compile(r"[^\s\\'\"$`;&|()<>\ue000-\uf8ff]+")
 _DOUBLE_RUN = re.compile(r"[^\\\"$`\ue000-\uf8ff]+")
@@ -446,78 +445,3 @@ def split_raw(text: str) -> list[Lexeme]:
         lexeme = scanner.heredoc(found.start(), found.end(), False, False)
         out.append(lexeme)
     return out
-
-
-def unescape_free(text: str) -> bool:
-    """Tell whether a word needs no quoting."""
-    return _SAFE.fullmatch(text) is not None
-
-
-def quote(text: str, holes: Sequence[str] = (), *, prefer: str = "single") -> str:
-    """Spell a word. holes: what its hole letters stand for. prefer: "single" or "double" quotes.
-
-    >>> quote('{"a": 1}')
-    '\\'{"a": 1}\\''
-    """
-    if not holes and unescape_free(text):
-        return text
-    if not any(is_hole(c) for c in text):
-        if unescape_free(text):
-            return text
-        if "'" not in text and (prefer == "single" or ('"' in text and "\\" in text)):
-            return f"'{text}'"
-        if prefer == "single" and not re.search(r"[$`\\!]", text) and '"' not in text:
-            return f'"{text}"'
-    return '"' + escape_double(text, holes) + '"'
-
-
-def escape_double(text: str, holes: Sequence[str] = ()) -> str:
-    out = []
-    for c in text:
-        if is_hole(c) and ord(c) - 0xE000 < len(holes):
-            out.append(holes[ord(c) - 0xE000])
-        else:
-            out.append("\\" + c if c in '\\"$`' else c)
-    return "".join(out)
-
-
-def escape_heredoc(text: str, holes: Sequence[str] = ()) -> str:
-    out = []
-    for i, c in enumerate(text):
-        if is_hole(c) and ord(c) - 0xE000 < len(holes):
-            out.append(holes[ord(c) - 0xE000])
-        elif c in "$`" or (c == "\\" and text[i + 1 : i + 2] in ("$", "`", "\\", "\n", "\r", "")):
-            out.append("\\" + c)
-        else:
-            out.append(c)
-    return "".join(out)
-
-
-def escape_in(quote_kind: str, text: str, holes: Sequence[str] = ()) -> str | None:
-    """Write decoded text inside a quoted string of the given kind; None where that cannot be."""
-    has_hole = any(is_hole(c) for c in text)
-    if quote_kind == "double":
-        return escape_double(text, holes)
-    if quote_kind == "heredoc":
-        return escape_heredoc(text, holes)
-    if quote_kind == "single":
-        parts = []
-        for c in text:
-            if is_hole(c) and ord(c) - 0xE000 < len(holes):
-                parts.append("'\"" + holes[ord(c) - 0xE000] + "\"'")
-            else:
-                parts.append("'\\''" if c == "'" else c)
-        return "".join(parts)
-    if quote_kind == "raw":
-        return None if has_hole else text
-    if quote_kind == "ansi":
-        return None if has_hole else text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
-    out = []
-    for c in text:
-        if is_hole(c) and ord(c) - 0xE000 < len(holes):
-            out.append(holes[ord(c) - 0xE000])
-        elif c == "\n":
-            return None
-        else:
-            out.append(c if unescape_free(c) else "\\" + c)
-    return "".join(out)

@@ -6,12 +6,13 @@ items of all lists of a script name one container.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vllm_migrate.hosts import shell_lex, shell_spell
+from vllm_migrate.hosts import shell_quote, shell_spell
 from vllm_migrate.hosts.shell_lex import Lexeme
 from vllm_migrate.model import (
     CannotRender,
@@ -31,8 +32,8 @@ from vllm_migrate.model import (
 from vllm_migrate.text import Edit, Region
 
 if TYPE_CHECKING:
-    from vllm_migrate.hosts.shell_parse import Node
     from vllm_migrate.hosts.shell_script import Script
+    from vllm_migrate.hosts.shell_tree import Node
 
 _TAILS = {
     "command": re.compile(r"[ \t]*\\\r?\n"),
@@ -246,9 +247,9 @@ class WordList:
         if not text:
             return "''" if self.prefer == "single" else '""'
         head, equals, rest = text.partition("=")
-        if equals and text.startswith("-") and rest and shell_lex.unescape_free(head):
-            return head + "=" + shell_lex.quote(rest, self._written(holes), prefer=self.prefer)
-        return shell_lex.quote(text, self._written(holes), prefer=self.prefer)
+        if equals and text.startswith("-") and rest and shell_quote.unescape_free(head):
+            return head + "=" + shell_quote.quote(rest, self._written(holes), prefer=self.prefer)
+        return shell_quote.quote(text, self._written(holes), prefer=self.prefer)
 
     def _grouped(self, words: Sequence[str], holes: Sequence[str]) -> list[str]:
         """Spell words, an option with the values that follow it together."""
@@ -300,7 +301,8 @@ class WordList:
         text = lexeme.text
         holes = [h.spelled for h in lexeme.holes]
         ordered = sorted(parts, reverse=True)
-        if any(later[1] > earlier[0] for earlier, later in zip(ordered, ordered[1:])):
+        pairs = itertools.pairwise(ordered)
+        if any(later[1] > earlier[0] for earlier, later in pairs):
             raise CannotRender("two changes want the same text to differ")
         for low, high, new, new_holes in ordered:
             shifted = "".join(chr(ord(c) + len(holes)) if is_hole(c) else c for c in new)

@@ -7,10 +7,9 @@ A hand-written reader: it keeps where every word, assignment, redirection and he
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from vllm_migrate.hosts.shell_lex import OPERATORS, Lexeme, Scanner
+from vllm_migrate.hosts.shell_tree import DECLARERS, Assignment, Heredoc, Node, Redirect
 from vllm_migrate.text import Span
 
 _ASSIGN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]\n]*\])?(\+?)=", re.ASCII)
@@ -20,90 +19,6 @@ _KEYWORD = re.compile(
 )
 _FUNCTION = re.compile(r"([A-Za-z_][\w.:-]*)[ \t]*\([ \t]*\)")
 _CLOSERS = ("then", "elif", "else", "fi", "do", "done", "esac", "}")
-DECLARERS = frozenset(("export", "declare", "typeset", "local", "readonly"))
-
-
-@dataclass
-class Heredoc:
-    """A here-document: its body without the closing line. quoted: nothing in it is expanded."""
-
-    word: Lexeme
-    tabs: bool
-    body: Span = Span(0, 0)
-    end: int = 0
-
-    @property
-    def quoted(self) -> bool:
-        return self.word.quoted
-
-
-@dataclass
-class Redirect:
-    op: str
-    start: int
-    end: int
-    target: Lexeme | None = None
-    heredoc: Heredoc | None = None
-
-
-@dataclass(eq=False)
-class Assignment:
-    """`NAME=value`, `NAME+=value` or `NAME=(…)`. lexeme: the whole word, for one that is no array."""
-
-    name: str
-    appends: bool
-    start: int
-    end: int
-    lexeme: Lexeme | None = None
-    elements: list[Lexeme] | None = None
-    open: int = 0
-    close: int = 0
-    subscript: bool = False
-
-
-@dataclass(eq=False)
-class Node:
-    """A part of a script.
-
-    kind: "block" (statements; `role` says of what: root, then, else, cond, body, item, group, subshell,
-    substitution), "statement" (an and-or list; `connectors`), "pipeline", "command", "if", "loop", "case",
-    "group", "function", "test". tail: end with the terminator (`;`, `&`) of a statement.
-    """
-
-    kind: str
-    start: int
-    end: int = 0
-    parent: Node | None = None
-    children: list[Node] = field(default_factory=list)
-    role: str = ""
-    connectors: list[str] = field(default_factory=list)
-    tail: int = 0
-    background: bool = False
-    words: list[Lexeme] = field(default_factory=list)
-    assignments: list[Assignment] = field(default_factory=list)
-    redirects: list[Redirect] = field(default_factory=list)
-    name: str = ""
-    keyword: int = 0
-
-    @property
-    def redirects_out(self) -> bool:
-        """Output goes to a file that is not the null device."""
-        for redirect in self.redirects:
-            target = redirect.target.text if redirect.target is not None else ""
-            if ">" in redirect.op and target != "/dev/null" and not target.isdigit():
-                return True
-        return False
-
-    def walk(self) -> Iterator[Node]:
-        yield self
-        for child in self.children:
-            yield from child.walk()
-
-    def ancestors(self) -> Iterator[Node]:
-        node = self.parent
-        while node is not None:
-            yield node
-            node = node.parent
 
 
 class Parser:

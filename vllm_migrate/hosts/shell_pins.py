@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from vllm_migrate.hosts import shell_lex
+from vllm_migrate.hosts.shell_guard import guard
 from vllm_migrate.hosts.shell_lex import Hole, Lexeme
 from vllm_migrate.hosts.shell_list import Slot, Token, WordList
-from vllm_migrate.hosts.shell_parse import Node
 from vllm_migrate.hosts.shell_script import Flat, Script
+from vllm_migrate.hosts.shell_tree import Node
 from vllm_migrate.launch import basename, launchers
 from vllm_migrate.model import Pin, fill, is_hole
 from vllm_migrate.text import Span
@@ -156,7 +157,7 @@ class Pins:
         )
         pin = Pin(words.region, span, words.face, kind=kind, text=text, holes=holes, name=name, owner=owner)
         pin.prefix, pin.suffix = around
-        pin.guarded = script.guard(words.node)
+        pin.guarded = guard(script, words.node)
         words.hold(pin, Slot(index, low, high))
         self._known[key] = pin
         self.found.append(pin)

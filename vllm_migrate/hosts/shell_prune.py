@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts.shell_list import Plan, WordList, _runs
-from vllm_migrate.hosts.shell_parse import Node
+from vllm_migrate.hosts.shell_tree import Node
 from vllm_migrate.model import (
     CannotRender,
     Change,

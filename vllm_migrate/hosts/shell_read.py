@@ -9,16 +9,20 @@ from dataclasses import dataclass, field
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.shell_env import QUIET, Environment, Setting, given
 from vllm_migrate.hosts.shell_list import WordList
-from vllm_migrate.hosts.shell_parse import DECLARERS, Node
 from vllm_migrate.hosts.shell_pins import Pins, cloned, command_pins, value_pins
-from vllm_migrate.hosts.shell_script import LIMIT, Binding, Flat, Outer, Script, dominates, guest_region
+from vllm_migrate.hosts.shell_region import guest_region
+from vllm_migrate.hosts.shell_script import LIMIT, Binding, Flat, Outer, Script
+from vllm_migrate.hosts.shell_tree import DECLARERS, Node, dominates, reaches
 from vllm_migrate.launch import Launch, basename, container_run, find_launch, launchers, script_of
 from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, is_hole
 from vllm_migrate.text import Region, Span
 
 RUNNERS = frozenset(
-    ["eval", "ssh", "sshpass", "tmux", "screen", "su", "runuser", "sudo", "flock", "script", "watch", "xterm", "parallel", "gcloud", "pdsh", "clush", "setsid", "systemd-run"]
-)
+    (
+        "eval", "ssh", "sshpass", "tmux", "screen", "su", "runuser", "sudo", "flock", "script", "watch", "xterm",
+        "parallel", "gcloud", "pdsh", "clush", "setsid", "systemd-run",
+    )
+)  # fmt: skip
 """Programs that run a word given to them as a command line."""
 _ELSEWHERE = frozenset(["ssh", "sshpass", "gcloud", "pdsh", "clush", "kubectl", "oc"])
 _UNSPLIT = "quotes inside a variable that the shell only splits at blanks"
@@ -401,12 +405,7 @@ class Reader:
             if node.kind != "command" or not node.words or id(node) in self.launching:
                 continue
             head = basename(node.words[0].text)
-            if (
-                head in talkers
-                or head in DECLARERS
-                or not hole.name
-                or head in ("eval",) + tuple(launchers()["shells"])
-            ):
+            if head in talkers or head in DECLARERS or not hole.name or head in ("eval", *launchers()["shells"]):
                 continue
             if hole.form not in ("plain", "list", "default"):
                 continue
@@ -417,8 +416,6 @@ class Reader:
 
     def _count(self) -> None:
         """Decide which variables nothing but their sites can see."""
-        from vllm_migrate.hosts.shell_script import reaches
-
         for setting in self.environment.settings:
             if not setting.sites:
                 self.reading.variables.append(setting.variable)

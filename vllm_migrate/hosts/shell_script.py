@@ -6,76 +6,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from vllm_migrate.hosts import Context, shell_lex
+from vllm_migrate.hosts import Context, shell_guard, shell_lex
 from vllm_migrate.hosts.shell_lex import Hole, Lexeme, Scanner
 from vllm_migrate.hosts.shell_list import Slot, Token, WordList
-from vllm_migrate.hosts.shell_parse import DECLARERS, Assignment, Heredoc, Node, parse
+from vllm_migrate.hosts.shell_parse import parse
 from vllm_migrate.hosts.shell_prune import ScriptContainer
+from vllm_migrate.hosts.shell_region import QuotedRegion, guest_region, uses_of
+from vllm_migrate.hosts.shell_tree import DECLARERS, Assignment, Node, dominates, reaches
 from vllm_migrate.model import Variable, Word, is_hole
-from vllm_migrate.text import Piece, Region, Span
+from vllm_migrate.text import Region, Span
 
 _LIST_NAME = re.compile(
     r"ARGS?(?:_|$)|OPT(?:ION)?S?(?:_|$)|FLAGS?(?:_|$)|PARAMS?(?:_|$)|EXTRA|ARGUMENTS", re.IGNORECASE
 )
-_VERSION_TEST = re.compile(
-    r"sort\s+(?:-\w+\s+)*-\w*V|__version__|vllm\s+--version|vllm\s+-v\b|compare-versions"
-    r"|\b\w*ver(?:sion)?_?(?:lte?|gte?|le|ge|eq|at_least|less|greater|compare|cmp)\b",
-    re.IGNORECASE,
-)
-_BRANCHES = frozenset(("then", "else", "item", "body", "subshell", "substitution"))
-_SHUT = frozenset(("subshell", "substitution"))
 LIMIT = 12
 """How many layers of expansion and guests are followed."""
-
-
-@dataclass
-class QuotedRegion(Region):
-    """A guest inside one word: spans that run through different quotes have no exact place."""
-
-    lexeme: Lexeme | None = None
-    shift: int = 0
-
-    def to_parent(self, start: int, end: int) -> Span | None:
-        assert self.lexeme is not None
-        if end > start:
-            low, high = start + self.shift, end + self.shift
-            inside = [run for run in self.lexeme.runs if run.start < high and run.end > low]
-            if len({(run.quote, run.string) for run in inside}) > 1:
-                return None
-        return super().to_parent(start, end)
-
-
-def guest_region(region: Region, lexeme: Lexeme, low: int = 0, high: int | None = None) -> Region:
-    """Return decoded letters `[low, high)` of a word as a guest text."""
-    stop = len(lexeme.text) if high is None else high
-    pieces: list[Piece] = []
-    for run in lexeme.runs:
-        start, end = max(run.start, low), min(run.end, stop)
-        if start >= end:
-            continue
-        if run.verbatim:
-            at, till = run.at + start - run.start, run.at + end - run.start
-        else:
-            at, till = run.at, run.till
-        pieces.append(Piece(start - low, end - low, at, till, run.verbatim))
-    if not pieces:
-        at = lexeme.finish(low)
-        pieces.append(Piece(0, 0, at, at))
-    spelled = [hole.spelled for hole in lexeme.holes]
-
-    def escape(new: str, at: int) -> str | None:
-        run = lexeme.run_at(at + low) or (lexeme.runs[-1] if lexeme.runs else None)
-        return shell_lex.escape_in(run.quote if run is not None else "bare", new, spelled)
-
-    text = lexeme.text[low:stop]
-    return QuotedRegion(region.source, text, region, pieces, escape, lexeme=lexeme, shift=low)
-
-
-def heredoc_region(region: Region, heredoc: Heredoc) -> tuple[Region, Lexeme]:
-    """Return a here-document's body as a guest text."""
-    body = heredoc.body
-    lexeme = Scanner(region.text).heredoc(body.start, body.end, not heredoc.quoted, heredoc.tabs)
-    return guest_region(region, lexeme), lexeme
 
 
 @dataclass(eq=False)
@@ -365,42 +310,6 @@ class Script:
             out.append("\ue000" if value is None else value)
         return "".join(out)
 
-    def guard(self, node: Node | None) -> str:
-        """Return the text of a version test that decides whether a command runs, or ""."""
-        if node is None:
-            return ""
-        last = node
-        for holder in node.ancestors():
-            tests: list[Node] = []
-            if holder.kind == "if" and last.role in ("then", "else"):
-                stop = holder.children.index(last)
-                tests = [c for c in holder.children[:stop] if c.role == "cond"]
-            elif holder.kind == "statement" and holder.children[0] is not last:
-                tests = holder.children[: holder.children.index(last)]
-            elif holder.kind == "case" and last.role == "item":
-                if any(self._tells_version(h) for w in holder.words for h in w.holes):
-                    return self.text[holder.start : holder.children[0].start].strip()
-            for test in tests:
-                text = self.text[test.start : test.end].strip().rstrip(";").strip()
-                if _VERSION_TEST.search(text) or any(
-                    self._tells_version(hole) for part in test.walk() for _, hole in self._uses_of(part)
-                ):
-                    return text
-            last = holder
-        if self.outer is not None:
-            return self.outer.script.guard(self.outer.node)
-        return ""
-
-    def _tells_version(self, hole: Hole) -> bool:
-        """Tell whether an expansion is a version that decides between vLLM releases."""
-        if hole.name and re.search(r"vllm\w*ver|^ver(sion)?$", hole.name, re.IGNORECASE):
-            return True
-        for binding in self.bindings.get(hole.name, ()):
-            text = self.text[binding.assignment.start : binding.assignment.end]
-            if "vllm" in text and re.search(r"version|pip\S* show|pip\S* freeze", text):
-                return True
-        return False
-
     # -- words
 
     def word(self, words: WordList, index: int) -> Word:
@@ -420,7 +329,7 @@ class Script:
             holes=tuple(self._hole_spelling(words, h) for h in lexeme.holes),
             splits=self._splits(words, lexeme, previous),
         )
-        made.guarded = self.guard(words.node)
+        made.guarded = shell_guard.guard(self, words.node)
         words.hold(made, Slot(index, 0, len(lexeme.text)))
         words.words[index] = made
         return made
@@ -526,22 +435,7 @@ class Script:
     def uses(self) -> Iterator[tuple[Node, Hole]]:
         """Yield every run-time part with the command it stands in."""
         for node in self.root.walk():
-            yield from self._uses_of(node)
-
-    def _uses_of(self, node: Node) -> Iterator[tuple[Node, Hole]]:
-        lexemes: list[Lexeme] = list(node.words)
-        for assignment in node.assignments:
-            lexemes += [e for e in [assignment.lexeme, *(assignment.elements or ())] if e is not None]
-        lexemes += [r.target for r in node.redirects if r.target is not None]
-        for redirect in node.redirects:
-            if redirect.heredoc is not None:
-                lexemes.append(heredoc_region(self.region, redirect.heredoc)[1])
-        for lexeme in lexemes:
-            for hole in lexeme.holes:
-                yield node, hole
-                if isinstance(hole.inner, Node):
-                    for inner in hole.inner.walk():
-                        yield from self._uses_of(inner)
+            yield from uses_of(self.region, node)
 
 
 def _is_flag(token: Token, node: Node) -> bool:
@@ -560,43 +454,3 @@ def whole_assignment(text: str, made: Assignment) -> Lexeme:
         return lexeme
     lexeme.holes = value.holes  # they carry the parsed substitutions
     return lexeme
-
-
-def reaches(source: Node, use: Node) -> bool:
-    """Tell whether what a command sets may hold at another."""
-    above = set(map(id, use.ancestors()))
-    function = next((a for a in source.ancestors() if a.kind == "function"), None)
-    using = next((a for a in use.ancestors() if a.kind == "function"), None)
-    if function is using and source.start >= use.start:
-        return False
-    if function is None and using is None and source.start >= use.start:
-        return False
-    last: Node = source
-    for node in source.ancestors():
-        if id(node) in above:
-            if node.kind in ("if", "case") and last.role not in ("cond", ""):
-                child = next((c for c in node.children if id(c) in above), None)
-                if child is not None and child is not last and child.role != "cond":
-                    return False
-            return True
-        if node.role in _SHUT:
-            return False
-        if node.kind == "pipeline":
-            return False
-        last = node
-    return True
-
-
-def dominates(source: Node, use: Node) -> bool:
-    """Tell whether a command has certainly run when another does."""
-    above = set(map(id, use.ancestors()))
-    last: Node = source
-    for node in source.ancestors():
-        if id(node) in above:
-            return True
-        if node.kind == "function" or node.role in _BRANCHES:
-            return False
-        if node.kind == "statement" and node.children[0] is not last:
-            return False
-        last = node
-    return True

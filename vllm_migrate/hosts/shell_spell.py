@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from vllm_migrate.hosts import shell_lex
+from vllm_migrate.hosts import shell_lex, shell_quote
 from vllm_migrate.hosts.shell_lex import Lexeme, Run
 from vllm_migrate.model import is_hole
 
@@ -59,9 +59,9 @@ def _candidates(
     middle = text[head : len(text) - tail]
     stop = len(old) - tail
     quote = _context(lexeme, head, stop)
-    bare_ok = shell_lex.unescape_free(middle) if middle else True
+    bare_ok = shell_quote.unescape_free(middle) if middle else True
     if quote is not None and (quote.quote != "bare" or bare_ok) and not (quote.quote == "single" and "'" in middle):
-        spelled = shell_lex.escape_in(quote.quote, middle, holes)
+        spelled = shell_quote.escape_in(quote.quote, middle, holes)
         if spelled is not None and not (quote.quote == "single" and any(is_hole(c) for c in middle)):
             start, end = _cut(lexeme, head, stop, quote)
             out.append(source[lexeme.start : start] + spelled + source[end : lexeme.end])
@@ -70,9 +70,9 @@ def _candidates(
         cut = lexeme.finish(equals + 1)
         if all(run.quote == "bare" for run in lexeme.runs if run.start <= equals):
             rest = text[equals + 1 :]
-            out.append(source[lexeme.start : cut] + (shell_lex.quote(rest, holes, prefer=prefer) if rest else ""))
+            out.append(source[lexeme.start : cut] + (shell_quote.quote(rest, holes, prefer=prefer) if rest else ""))
     out.append(_whole(lexeme, text, holes, prefer))
-    out.append(shell_lex.quote(text, holes, prefer=prefer))
+    out.append(shell_quote.quote(text, holes, prefer=prefer))
     return out
 
 
@@ -80,13 +80,13 @@ def _whole(lexeme: Lexeme, text: str, holes: Sequence[str], prefer: str) -> str 
     """Spell the whole word in the one kind of quotes it has, when it has one."""
     kinds = {run.quote for run in lexeme.runs}
     if kinds == {"double"} and len({run.string for run in lexeme.runs}) == 1:
-        return '"' + shell_lex.escape_double(text, holes) + '"'
+        return '"' + shell_quote.escape_double(text, holes) + '"'
     if kinds == {"single"} and "'" not in text and not any(is_hole(c) for c in text):
         return f"'{text}'"
     equals = text.find("=")
-    if equals > 0 and _NAMED.match(text) and shell_lex.unescape_free(text[:equals]):
+    if equals > 0 and _NAMED.match(text) and shell_quote.unescape_free(text[:equals]):
         rest = text[equals + 1 :]
-        return text[: equals + 1] + (shell_lex.quote(rest, holes, prefer=prefer) if rest else "")
+        return text[: equals + 1] + (shell_quote.quote(rest, holes, prefer=prefer) if rest else "")
     return None
 
 
