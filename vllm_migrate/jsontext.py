@@ -95,7 +95,8 @@ def rewrite(text: str, new: Any) -> str:
 
 
 def _edits(text: str, node: Node, new: Any) -> list[Edit]:
-    if type(node.value) is type(new) and node.value == new:
+    if json.dumps(node.value, sort_keys=True) == json.dumps(new, sort_keys=True):
+        # Not `==`: True equals 1, but is not the same JSON.
         return []
     if isinstance(new, dict) and node.members and new:
         return _object_edits(text, node, new)
@@ -115,11 +116,8 @@ def _object_edits(text: str, node: Node, new: dict[str, Any]) -> list[Edit]:
             # A new member takes the place of the one that goes: a rename stays one small change.
             fresh = added.pop(0)
             kept.append(i)
-            if child.value == new[fresh] and type(child.value) is type(new[fresh]):
-                edits.append(Edit(key_start, key_end, json.dumps(fresh)))
-            else:
-                edits.append(Edit(key_start, key_end, json.dumps(fresh)))
-                edits += _edits(text, child, new[fresh])
+            edits.append(Edit(key_start, key_end, json.dumps(fresh)))
+            edits += _edits(text, child, new[fresh])
     edits += _removals(node, kept)
     if added:
         gap, colon = _spacing(text, node)

@@ -75,7 +75,8 @@ def judge_file(ctx: Context) -> Iterator[Finding]:
     """Judge variables that no launch of the file reads: an image's, an env file's."""
     reached = {id(v) for site in ctx.reading.sites for v in site.variables}
     for variable in ctx.reading.variables:
-        if id(variable) in reached:
+        if id(variable) in reached or not variable.name.startswith("VLLM_"):
+            # Another name may be meant for another program.
             continue
         found = _gone(ctx, variable)
         if found is None:
