@@ -385,8 +385,8 @@ def test_add_variables() -> None:
 
 PINS = [
     ("pip install 'vllm==0.8.0' torch\n", "vllm==0.8.0", "vllm==0.12.0", "pip install 'vllm==0.12.0' torch\n"),
-    ("docker run vllm/vllm-openai:v0.8.0 --model m\n", None, "vllm/vllm-openai:v0.12.0", "docker run vllm/vllm-openai:v0.12.0 --model m\n"),
-    ("I=${I:-vllm/vllm-openai:v0.8.0}\ndocker run $I --model m\n", None, "vllm/vllm-openai:v0.12.0", "I=${I:-vllm/vllm-openai:v0.12.0}\ndocker run $I --model m\n"),
+    ("docker run a/vllm:v0.8.0 --model m\n", None, "a/vllm:v0.12.0", "docker run a/vllm:v0.12.0 --model m\n"),
+    ("I=${I:-a/vllm:v0.8.0}\ndocker run $I\n", None, "a/vllm:v0.12.0", "I=${I:-a/vllm:v0.12.0}\ndocker run $I\n"),
     ('V="0.8.0"\npip install "vllm==$V"\n', "0.8.0", "0.12.0", 'V="0.12.0"\npip install "vllm==$V"\n'),
     ("export CC=gcc-11\n", "gcc-11", "gcc-13", "export CC=gcc-13\n"),
     ("cmake -DCMAKE_CXX_STANDARD=17 .\n", "17", "20", "cmake -DCMAKE_CXX_STANDARD=20 .\n"),

@@ -226,7 +226,9 @@ def test_pins(text: str, expected: list[tuple[str, str]]) -> None:
 
 def test_pins_of_a_container_belong_to_its_launch() -> None:
     reading = read(
-        "docker run vllm/vllm-openai:v0.9.0 --model a\ndocker run vllm/vllm-openai:v0.11.0 --model b\npip install vllm\n"
+        "docker run vllm/vllm-openai:v0.9.0 --model a\n"
+        "docker run vllm/vllm-openai:v0.11.0 --model b\n"
+        "pip install vllm\n"
     )
     first, second = reading.sites
     assert [p.text for p in first.pins] == ["vllm/vllm-openai:v0.9.0"]

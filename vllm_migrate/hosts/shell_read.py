@@ -439,7 +439,10 @@ def _holds_launch(binding: Binding) -> bool:
 
 def read_script(region: Region, context: Context) -> Reading:
     """Read a region as a shell script."""
-    reader = Reader(Script.of(region, context))
-    reading = reader.read()
+    try:
+        reader = Reader(Script.of(region, context))
+        reading = reader.read()
+    except RecursionError:
+        return Reading(problems=[Problem("syntax", "the script is nested too deeply to be read")])
     reading.pins += [pin for pin in reader.pins.found if pin not in reading.pins]
     return reading
