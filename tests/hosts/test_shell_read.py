@@ -288,3 +288,29 @@ def test_read_words_over_lines_of_a_folded_text() -> None:
 
 def test_a_string_with_an_open_quote_is_locked() -> None:
     assert all(w.locked for w in read_words(Region.whole(Source.of("--a 'b")), "yaml"))
+
+
+def test_names_of_the_server_a_script_uses() -> None:
+    reading = read(
+        "curl -s localhost:8000/metrics | grep 'vllm:gpu_cache_usage_perc'\n"
+        "curl http://$HOST:8000/v1/completions -d '{\"prompt\": \"x\", \"guided_json\": {}, \"n\": '$N'}'\n"
+        "echo '{\"other\": 1}'\n"
+    )
+    assert [(m.kind, m.name) for m in reading.mentions] == [
+        ("endpoint", "/metrics"),
+        ("metric", "vllm:gpu_cache_usage_perc"),
+        ("endpoint", "/v1/completions"),
+        ("field", "prompt"),
+        ("field", "guided_json"),
+        ("field", "n"),
+    ]
+
+
+def test_rename_a_metric_and_a_field() -> None:
+    text = "curl x:1/v1/completions -d '{\"guided_json\": {}}' | grep \"vllm:old_total \"\n"
+    reading = read(text)
+    endpoint, field, metric = reading.mentions
+    assert endpoint.name == "/v1/completions"
+    edits = metric.container.edits([Replace(metric, "vllm:new_total"), Replace(field, "structured")])
+    after = Source.of(text).with_edits(edits).text
+    assert after == "curl x:1/v1/completions -d '{\"structured\": {}}' | grep \"vllm:new_total \"\n"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.shell_env import QUIET, Environment, Setting, given
 from vllm_migrate.hosts.shell_list import WordList
+from vllm_migrate.hosts.shell_mentions import mentions
 from vllm_migrate.hosts.shell_pins import Pins, cloned, command_pins, value_pins
 from vllm_migrate.hosts.shell_region import guest_region
 from vllm_migrate.hosts.shell_script import LIMIT, Binding, Flat, Outer, Script
@@ -85,6 +86,7 @@ class Reader:
             return
         self.tree = cloned(texts, self.tree)
         self.reading.links += command_pins(self.pins, flats, texts, node, self._owner(texts), self.tree)
+        self.reading.mentions += mentions(flats, texts)
         head = basename(texts[0])
         if head in DECLARERS:
             return
