@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vllm_migrate.catalog import SECTIONS, Catalog, CatalogError, Release, load
 from vllm_migrate.config import Config
+
+if TYPE_CHECKING:
+    from vllm_migrate.catalog.build import MinedRelease
 
 _SHOWN = ("choices", "default", "nargs", "type", "deprecated")
 
@@ -55,6 +58,15 @@ def between(config: Config, first: str, second: str) -> str:
         if lines:
             out += [f"\n{_title(section)}\n", *lines]
     return "".join(out)
+
+
+def mined(release: MinedRelease) -> str:
+    """Return what a source gave: how much of each kind, what the release before had, what it does not tell."""
+    counts = ", ".join(f"{count} {_title(section)}" for section, count in release.counts.items() if count)
+    lines = [f"vLLM {release.version}: {counts}\n"]
+    for section, names in release.removed.items():
+        lines += [f"  - {name}  ({_title(section)}; {release.previous} had it)\n" for name in names]
+    return "".join(lines + [f"  note: {note}\n" for note in release.notes])
 
 
 def _section(release: Release, section: str) -> dict[str, Any]:

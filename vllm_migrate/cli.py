@@ -220,8 +220,11 @@ def catalog_build(sources: tuple[Path, ...], version: str | None, output: Path |
     Without --output the releases are added to the catalog this tool reads.
     """
     from vllm_migrate.catalog.build import build
+    from vllm_migrate.changes import mined
 
-    _note(build(sources, version=version, output=output) or ())
+    report = build(sources, version=version, output=output)
+    _out("".join(mined(release) for release in report.releases))
+    _note([f"wrote {path}" for path in report.written] or ["nothing written: all of it was known"])
     return 0
 
 

@@ -162,3 +162,29 @@ def test_selectors_must_mean_something() -> None:
     for selector in ("VM999", "swap", "VM101:nonsense", "E501"):
         with pytest.raises(ConfigError, match=selector):
             check_settings(Config(select=(selector,)))
+
+
+def test_building_a_catalog_says_what_disappeared(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vllm_migrate.catalog import build as module
+
+    release = module.MinedRelease(
+        "0.19.0", here, {"options": 3, "llm": 0}, ("a wheel has no Dockerfile",), "0.18.0", {"options": ("--dtype",)}
+    )
+    report = module.BuildReport([release], [here / "x.json"])
+    monkeypatch.setattr(module, "build", lambda paths, version, output: report)
+    ran = run("catalog", "build", "src", "--output", "x.json")
+    assert ran.status == 0
+    assert ran.lines == [
+        "vLLM 0.19.0: 3 options",
+        "  - --dtype  (options; 0.18.0 had it)",
+        "  note: a wheel has no Dockerfile",
+    ]
+    assert "x.json" in ran.err
+
+
+def test_a_source_that_cannot_be_mined_is_named(run: Run, here: Path) -> None:
+    (here / "empty").mkdir()
+    ran = run("catalog", "build", "empty", "--output", "x.json")
+    assert (ran.status, ran.out) == (2, b"")
+    assert "empty" in ran.err and "Traceback" not in ran.err
+    assert not (here / "x.json").exists()
