@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 
 from vllm_migrate.distribution import distribution, major
-from vllm_migrate.findings import Finding
-from vllm_migrate.model import Pin, is_hole
+from vllm_migrate.findings import Finding, Fix
+from vllm_migrate.model import Pin, Replace, is_hole
 from vllm_migrate.rules.context import Context, PinContext
 from vllm_migrate.rules.image_moves import cuda_of, judge_image, needs_of, why_new_cuda
-from vllm_migrate.rules.pin_tools import Verdict, finding, scope
+from vllm_migrate.rules.pin_tools import Verdict, editable, finding, kept, replacing, scope
 from vllm_migrate.rules.registry import Rule
 from vllm_migrate.rules.source_build import (
     below,
@@ -98,7 +100,7 @@ Unsafe: another CUDA needs another driver, and another distribution has other pa
         "VM505",
         "version-pin",
         "info",
-        "a pin names an older release than the target, or two pins disagree",
+        "a pin names an older release than the target",
         """What it does
 Reports image tags, requirements, ranges, wheel and index URLs and git refs behind the target.
 Why it matters
@@ -148,12 +150,80 @@ Safe where the target publishes the same build under another name, else unsafe."
 
 def judge_pin(ctx: PinContext) -> Iterator[Finding]:
     """Judge a pin that names a vLLM build or the base vLLM is installed on."""
-    verdict = _verdict(ctx)
-    if verdict is not None:
-        yield finding(ctx, ctx.pin, verdict)
+    verdict = verdict_of(ctx)
+    if verdict is None:
+        return
+    found = finding(ctx, ctx.pin, verdict)
+    if found.fix is not None:
+        _with_indexes(ctx, found.fix)
+        if ctx.pin.kind == "index" or verdict.code == "VM503":
+            join_moves(ctx, found)
+    yield found
 
 
-def _verdict(ctx: PinContext) -> Verdict | None:
+def _with_indexes(ctx: PinContext, fix: Fix) -> None:
+    """Let torch's index change with vLLM's wheel: one without the other does not install."""
+    if ctx.pin.kind not in ("requirement", "url") or not about_vllm(ctx.pin):
+        return
+    for other in scope(ctx, ctx.pin):
+        if other.kind != "index" or index_version(other.whole) is None:
+            continue
+        verdict = _index(replace(ctx, pin=other), other)
+        change = replacing(other, verdict.text) if verdict is not None and verdict.text else None
+        if verdict is None or change is None or editable(ctx, [other]):
+            continue
+        fix.changes.append(change)
+        if verdict.safety == "unsafe":
+            fix.safety, fix.why = "unsafe", fix.why or verdict.why
+
+
+def join_moves(ctx: Context, found: Finding) -> None:
+    """Tie a finding's fix to the moves of the vLLM pins beside it; a pin that stays holds it back."""
+    fix = found.fix
+    item = next((c.item for c in fix.changes if isinstance(c, Replace)), None) if fix is not None else None
+    if fix is None or not isinstance(item, Pin):
+        return
+    why_not = join(ctx, fix, item)
+    if why_not:
+        found.fix, found.withheld = None, why_not
+
+
+def join(ctx: Context, fix: Fix, item: Pin, *, itself: bool = False) -> str:
+    """Add to a fix the moves of the vLLM pins it acts together with; return why it must not be made, or "".
+
+    What only the target needs must not be written beside a pin that still names the old release.
+    itself: whether the pin at hand moves too.
+    """
+    for other in pins_of_vllm(scope(ctx, item)):
+        if (other is item and not itself) or other.kind == "index":
+            continue
+        said = pin_version(other)
+        if said is None or not said.version:
+            continue
+        verdict = verdict_of(at_pin(ctx, other, said.version))
+        if verdict is None:
+            continue
+        why_not = verdict.withheld or editable(ctx, [other])
+        if verdict.text is None and not why_not:
+            continue
+        change = replacing(other, verdict.text) if verdict.text is not None else None
+        if change is None or why_not or kept(ctx):
+            return f"vLLM beside it stays at {said.version}: {why_not or kept(ctx) or 'its pin cannot be rewritten'}"
+        fix.changes.append(change)
+        if verdict.safety == "unsafe" and fix.safety == "safe":
+            fix.safety, fix.why = "unsafe", verdict.why
+    return ""
+
+
+def at_pin(ctx: Context, pin: Pin, version: str) -> PinContext:
+    """Return the context of another pin of the same file."""
+    fields = {f.name: getattr(ctx, f.name) for f in dataclass_fields(Context)}
+    if version:
+        fields["origin"] = version
+    return PinContext(**fields, pin=pin)
+
+
+def verdict_of(ctx: PinContext) -> Verdict | None:
     pin, target = ctx.pin, ctx.target.version
     if pin.kind in ("image", "base"):
         image = read_image(pin.whole)
@@ -330,28 +400,3 @@ def _glibc(ctx: Context, pin: Pin) -> Verdict | None:
             help_text = "take a newer base image; pip would otherwise try to compile vLLM"
             return Verdict("VM503", "error", pin.whole, says, help=help_text)
     return None
-
-
-def judge_file(ctx: Context) -> Iterator[Finding]:
-    """Report sites whose own pins name different releases."""
-    seen: set[frozenset[str]] = set()
-    for site in ctx.reading.sites:
-        named: dict[str, Pin] = {}
-        for pin in site.pins:
-            said = pin_version(pin)
-            if said is not None and said.version and pin.kind != "index":
-                named.setdefault(said.version, pin)
-        if len(named) < 2 or frozenset(named) in seen:
-            continue
-        seen.add(frozenset(named))
-        versions = sorted(named, key=key)
-        message = f"this launch is pinned to {' and '.join(versions)}; which one runs is not clear"
-        yield ctx.finding(
-            "VM505",
-            "info",
-            ", ".join(versions),
-            message,
-            named[versions[0]],
-            site=site,
-            help="name one release",
-        )
