@@ -248,9 +248,9 @@ def test_ray_serve_engine_kwargs() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "import vllm\nfrom packaging import version\nkw = {}\nif version.parse(vllm.__version__) < version.parse('0.9'):\n"
+        "import vllm\nkw = {}\nif version.parse(vllm.__version__) < version.parse('0.9'):\n"
         "    kw['swap_space'] = 4\nvllm.LLM(**kw)\n",
-        "import vllm\nOLD = version.parse(vllm.__version__) < version.parse('0.9')\nif OLD:\n    vllm.LLM(swap_space=4)\n",
+        "import vllm\nOLD = version.parse(vllm.__version__) < V\nif OLD:\n    vllm.LLM(swap_space=4)\n",
         "from vllm import LLM\ntry:\n    LLM(swap_space=4)\nexcept TypeError:\n    LLM()\n",
         "from vllm import LLM\nif 'swap_space' in inspect.signature(LLM).parameters:\n    LLM(swap_space=4)\n",
         "from vllm import LLM\nLLM(swap_space=4 if vllm_version < (0, 9) else None)\n",

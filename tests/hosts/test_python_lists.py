@@ -274,3 +274,13 @@ def test_what_cannot_be_written() -> None:
     word = read(text).sites[0].words[0]
     with pytest.raises(CannotRender):
         word.container.edits([Remove(word)])
+
+
+def test_paths_that_never_meet_are_two_launches() -> None:
+    text = (
+        "def start(old):\n    cmd = list(prefix) if prefix else []\n    if old:\n"
+        '        cmd.extend(["vllm", "serve", "m"])\n        cmd += ["--swap-space", "4"]\n        return cmd\n'
+        '    cmd += ["python", "-m", "vllm.entrypoints.openai.api_server"]\n    cmd.append("--x")\n    return cmd\n'
+    )
+    sites = read(text).sites
+    assert [[w.text for w in s.words] for s in sites] == [["m", "--swap-space", "4"], ["--x"]]

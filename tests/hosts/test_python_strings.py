@@ -142,6 +142,53 @@ def test_a_manifest_in_a_string() -> None:
     assert without(text, "--swap-space") == text.replace('    - --swap-space\n    - "4"\n', "")
 
 
+JOINED = """\
+parts = [
+    "vllm serve",
+    model,
+    f"--port {port}",
+    "--swap-space 4",
+    "--seed 1 --enforce-eager",
+]
+if spec:
+    parts.append("--num-lookahead-slots 3")
+parts += ["--a 1", "--b 2"]
+subprocess.run(" ".join(parts), shell=True)
+"""
+
+
+def test_pieces_that_are_joined() -> None:
+    assert words(JOINED) == [
+        "model", "--port", "{port}", "--swap-space", "4", "--seed", "1", "--enforce-eager",
+        "--num-lookahead-slots", "3", "--a", "1", "--b", "2",
+    ]  # fmt: skip
+    assert without(JOINED, "--swap-space") == JOINED.replace('    "--swap-space 4",\n', "")
+    assert without(JOINED, "--port") == JOINED.replace('    f"--port {port}",\n', "")
+    assert without(JOINED, "--seed") == JOINED.replace("--seed 1 ", "")
+    assert without(JOINED, "--num-lookahead-slots") == JOINED.replace(
+        'if spec:\n    parts.append("--num-lookahead-slots 3")\n', ""
+    )
+    assert without(JOINED, "--a") == JOINED.replace('"--a 1", ', "")
+    assert without(JOINED, "--b") == JOINED.replace(', "--b 2"', "")
+    assert words(without(JOINED, "--swap-space", "--num-lookahead-slots")) == [
+        w for w in words(JOINED) if w not in ("--swap-space", "4", "--num-lookahead-slots", "3")
+    ]
+
+
+def test_a_list_run_as_a_list_is_not_read_as_text() -> None:
+    text = "cmd = ['vllm', 'serve', '--speculative-config', '{\"a\": 1}']\nprint(' '.join(cmd))\nsubprocess.run(cmd)\n"
+    assert words(text) == ["--speculative-config", '{"a": 1}']
+
+
+def test_lines_of_a_script() -> None:
+    text = (
+        'T = {"cmd": [\n    "vllm serve m \\\\",\n    "    --swap-space 4 \\\\",\n    "    --port 80",\n]}\n'
+        's = "\\n".join(T["cmd"])\n'
+    )
+    assert words(text) == ["m", "--swap-space", "4", "--port", "80"]
+    assert without(text, "--swap-space") == text.replace('    "    --swap-space 4 \\\\",\n', "")
+
+
 def test_pins_of_commands() -> None:
     text = 'image = image.run_commands("pip install vllm==0.11.0 --extra-index-url https://e.org/cu128")\n'
     assert ("requirement", "vllm==0.11.0") in [(p.kind, p.text) for p in read(text).pins]

@@ -15,12 +15,13 @@ from vllm_migrate.hosts.python_env import (
     sink_calls,
 )
 from vllm_migrate.hosts.python_flow import Build, Flow
+from vllm_migrate.hosts.python_joined import read_joins
 from vllm_migrate.hosts.python_lists import Lists, read_lists
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_names import read_mentions
 from vllm_migrate.hosts.python_pins import Pins
 from vllm_migrate.hosts.python_source import Module, parse
-from vllm_migrate.hosts.python_strings import read_strings
+from vllm_migrate.hosts.python_strings import read_joined, read_strings
 from vllm_migrate.model import Item, Pin, Problem, Reading, Site
 from vllm_migrate.text import Region, Span
 
@@ -63,6 +64,10 @@ def read(region: Region, context: Context) -> Reading:
     sinks: set[ast.AST] = set()
     built: set[Build] = set()
     skip: set[ast.AST] = set()
+    joined = read_joins(module, maps)
+    lists.skip.update(j.node for j in joined)
+    lists.skip.update(j.build for j in joined if j.build is not None)
+    skip.update(g.expression for j in joined for g in j.given)
     for site, node, build in read_lists(module, lists):
         calls = sink_calls(module, node, build)
         sinks.update(calls)
@@ -71,7 +76,8 @@ def read(region: Region, context: Context) -> Reading:
         given_environment(module, maps, site, calls)
         sites.append((site, node))
     skip.update(lists.texts())
-    for told in read_strings(module, maps.flow, context, skip):
+    told_by = [*read_joined(module, joined, context), *read_strings(module, maps.flow, context, skip)]
+    for told in told_by:
         calls = sink_calls(module, told.node, told.build)
         for site in told.sites:
             sinks.update(calls)

@@ -27,17 +27,32 @@ class Event:
 
 @dataclass(eq=False)
 class Build:
-    """One value of a variable. origin: the expression it begins with, None where the file has none."""
+    """One value of a variable. origin: the expression it begins with, None where the file has none.
+
+    events: everything that is ever added, on whatever path; ends: what was added where the value is used
+    or its scope ends, one tuple for each.
+    """
 
     name: str
     origin: ast.expr | None
     statement: ast.AST
     events: list[Event] = field(default_factory=list)
     uses: list[ast.expr] = field(default_factory=list)
+    ends: list[tuple[Event, ...]] = field(default_factory=list)
+
+    def paths(self) -> list[tuple[Event, ...]]:
+        """Return what was added on each path that is no beginning of another."""
+        sets = [set(e) for e in self.ends]
+        out: list[tuple[Event, ...]] = []
+        for i, end in enumerate(self.ends):
+            if end not in out and not any(sets[i] < other for other in sets):
+                out.append(end)
+        return out or [tuple(self.events)]
 
 
-Reach = list[tuple[Build, int]]
-"""Builds that reach a use, each with the number of events that had happened by then."""
+Reach = list[tuple[Build, tuple[Event, ...]]]
+"""Builds that reach a use, each with the events that had happened by then."""
+_Live = dict[Build, tuple[Event, ...]]
 
 
 class Flow:
@@ -56,11 +71,7 @@ class Flow:
             for node in self.module.parents:
                 if isinstance(node, ast.Name):
                     self._named.setdefault(node.id, []).append(node)
-                elif (
-                    isinstance(node, ast.Attribute)
-                    and isinstance(node.value, ast.Name)
-                    and node.value.id == "self"
-                ):
+                elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
                     self._named.setdefault(f"self.{node.attr}", []).append(node)
         out: set[ast.AST] = set()
         for node in self._named.get(name, ()):
@@ -144,20 +155,22 @@ class _Walk:
         self.builds: list[Build] = []
         self.reach: dict[ast.expr, Reach] = {}
         self._later: list[Scope] = []
-        live: list[Build] = []
+        live: _Live = {}
         if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
             a.arg == name for a in _parameters(scope)
         ):
-            live = [self._new(None, scope)]
+            live = {self._new(None, scope): ()}
         live = self._run(scope.body, live)
         own = set(scope.body) if name.startswith("self.") else set()
         while self._later:
             inner = self._later.pop(0)
             if not name.startswith("self.") and name in _rebound(flow, inner):
                 continue
-            after = self._run(inner.body, list(live or self.builds))
+            after = self._run(inner.body, dict(live) or {b: tuple(b.events) for b in self.builds})
             if inner in own:
                 live = _union(live, after)
+        for build, events in live.items():
+            build.ends.append(events)
 
     def _new(self, origin: ast.expr | None, statement: ast.AST) -> Build:
         build = Build(self.name, origin, statement)
@@ -174,21 +187,21 @@ class _Walk:
             )
         return isinstance(node, ast.Name) and node.id == self.name
 
-    def _run(self, statements: Sequence[ast.stmt], live: list[Build]) -> list[Build]:
+    def _run(self, statements: Sequence[ast.stmt], live: _Live) -> _Live:
         for s in statements:
             live = self._statement(s, live)
         return live
 
-    def _statement(self, s: ast.stmt, live: list[Build]) -> list[Build]:
+    def _statement(self, s: ast.stmt, live: _Live) -> _Live:
         if s not in self.holders:
-            return [] if isinstance(s, (ast.Return, ast.Raise, ast.Continue, ast.Break)) else live
+            return {} if isinstance(s, (ast.Return, ast.Raise, ast.Continue, ast.Break)) else live
         if isinstance(s, ast.If):
             self._loads(s.test, live)
             return _union(self._run(s.body, live), self._run(s.orelse, live))
         if isinstance(s, (ast.For, ast.AsyncFor)):
             self._loads(s.iter, live)
             if any(self._is(n) for n in ast.walk(s.target)):
-                live = [self._new(None, s)]
+                live = {self._new(None, s): ()}
             live = _union(live, self._run(s.body, live))
             return self._run(s.orelse, live)
         if isinstance(s, ast.While):
@@ -199,7 +212,7 @@ class _Walk:
             for item in s.items:
                 self._loads(item.context_expr, live)
                 if item.optional_vars is not None and any(self._is(n) for n in ast.walk(item.optional_vars)):
-                    live = [self._new(None, s)]
+                    live = {self._new(None, s): ()}
             return self._run(s.body, live)
         if isinstance(s, ast.Try) or type(s).__name__ == "TryStar":
             assert isinstance(s, ast.Try) or hasattr(s, "handlers")
@@ -210,7 +223,7 @@ class _Walk:
             return self._run(s.finalbody, out)  # type: ignore[attr-defined]
         if isinstance(s, ast.Match):
             self._loads(s.subject, live)
-            out = list(live)
+            out = dict(live)
             for case in s.cases:
                 out = _union(out, self._run(case.body, live))
             return out
@@ -221,7 +234,7 @@ class _Walk:
             return live
         return self._simple(s, live)
 
-    def _simple(self, s: ast.stmt, live: list[Build]) -> list[Build]:
+    def _simple(self, s: ast.stmt, live: _Live) -> _Live:
         if isinstance(s, (ast.Assign, ast.AnnAssign)):
             targets = s.targets if isinstance(s, ast.Assign) else [s.target]
             if s.value is None:
@@ -229,43 +242,39 @@ class _Walk:
             self._loads(s.value, live)
             for target in targets:
                 if self._is(target):
-                    return [self._new(s.value if len(targets) == 1 else None, s)]
+                    return {self._new(s.value if len(targets) == 1 else None, s): ()}
                 if isinstance(target, ast.Subscript) and self._is(target.value) and len(targets) == 1:
-                    for build in live:
-                        build.events.append(Event("item", s))
                     self._loads(target.slice, live)
+                    live = _after(live, Event("item", s))
                 else:
                     stored = [n for n in ast.walk(target) if self._is(n)]
                     if any(isinstance(n.ctx, ast.Store) for n in stored):  # type: ignore[attr-defined]
-                        return [self._new(None, s)]
+                        return {self._new(None, s): ()}
                     self._loads(target, live)
             return live
         if isinstance(s, ast.AugAssign) and self._is(s.target):
             self._loads(s.value, live)
-            for build in live:
-                build.events.append(Event("aug", s))
-            return live
+            return _after(live, Event("aug", s))
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call):
             call = s.value
             func = call.func
             if isinstance(func, ast.Attribute) and self._is(func.value) and func.attr in _ADDING:
                 for argument in (*call.args, *(k.value for k in call.keywords)):
                     self._loads(argument, live)
-                for build in live:
-                    build.events.append(Event(func.attr, s, call))
-                return live
+                return _after(live, Event(func.attr, s, call))
         self._loads(s, live)
         if isinstance(s, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
-            return []
+            return {}
         return live
 
-    def _loads(self, root: ast.AST, live: list[Build]) -> None:
+    def _loads(self, root: ast.AST, live: _Live) -> None:
         for node in ast.walk(root):
             if self._is(node):
                 assert isinstance(node, ast.expr)
-                self.reach[node] = [(b, len(b.events)) for b in live]
-                for build in live:
+                self.reach[node] = list(live.items())
+                for build, events in live.items():
                     build.uses.append(node)
+                    build.ends.append(events)
 
 
 def _defaults(s: ast.stmt) -> list[ast.expr]:
@@ -278,5 +287,15 @@ def _rebound(flow: Flow, scope: Scope) -> set[str]:
     return set() if isinstance(scope, ast.ClassDef) else flow.names(scope)
 
 
-def _union(a: list[Build], b: list[Build]) -> list[Build]:
-    return [*a, *(x for x in b if x not in a)]
+def _after(live: _Live, event: Event) -> _Live:
+    for build in live:
+        build.events.append(event)
+    return {build: (*events, event) for build, events in live.items()}
+
+
+def _union(a: _Live, b: _Live) -> _Live:
+    out = dict(a)
+    for build, events in b.items():
+        seen = {*out.get(build, ()), *events}
+        out[build] = tuple(e for e in build.events if e in seen)
+    return out

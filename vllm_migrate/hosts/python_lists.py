@@ -54,6 +54,8 @@ class Lists:
         self.maps = maps
         self.flow = maps.flow
         self.used: set[ast.expr] = set()
+        self.skip: set[object] = set()
+        """Lists that are read as text."""
         self._words: dict[ast.AST, list[Word]] = {}
         self._clusters: dict[object, Cluster] = {}
         self._busy: set[Build] = set()
@@ -70,13 +72,13 @@ class Lists:
 
     def roots(self) -> Iterator[Root]:
         """Yield every argument list of the module that stands for itself."""
-        seen: set[object] = set()
+        seen: set[object] = set(self.skip)
         for node in self.module.nodes:
             if not isinstance(node, (ast.List, ast.Tuple)) or not isinstance(node.ctx, ast.Load):
                 continue
-            if not node.elts and not isinstance(self.module.parents.get(node), (ast.Assign, ast.AnnAssign)):
-                continue
             top = self._top(node)
+            if not node.elts and not isinstance(self.module.parents.get(top), (ast.Assign, ast.AnnAssign)):
+                continue
             if top in seen:
                 continue
             seen.add(top)
@@ -84,7 +86,7 @@ class Lists:
             for build in builds:
                 if build not in seen:
                     seen.add(build)
-                    for line in self.build(build, len(build.events)):
+                    for line in self.whole(build):
                         yield Root(build.origin or top, build, line.words, line.names)
             if not builds and not self._part_of_build(top):
                 for line in self.lines(top, self.cluster(top)):
@@ -103,7 +105,7 @@ class Lists:
             for build in self._owners(value):
                 if build not in seen:
                     seen.add(build)
-                    for line in self.build(build, len(build.events)):
+                    for line in self.whole(build):
                         yield Root(value, build, line.words, line.names)
 
     def _top(self, node: ast.expr) -> ast.expr:
@@ -150,14 +152,18 @@ class Lists:
             return parent.func.attr in ("extend", "append") and bool(self.flow.builds(parent.func.value))
         return False
 
-    def build(self, build: Build, count: int) -> list[_Line]:
-        """Return the words of a variable after its first `count` events, one line for each variant."""
+    def whole(self, build: Build) -> list[_Line]:
+        """Return the words of a variable on each path to a use of it."""
+        return [line for events in build.paths()[:_LIMIT] for line in self.build(build, events)]
+
+    def build(self, build: Build, events: Sequence[Event]) -> list[_Line]:
+        """Return the words of a variable after some of its events, one line for each variant."""
         if build in self._busy or build.origin is None:
             return []
         self._busy.add(build)
         cluster = self.cluster(build)
         out = self.lines(build.origin, cluster)
-        for event in build.events[:count]:
+        for event in events:
             added = self._event(event, cluster, build)
             out = [a.plus(b) for a, b in product(out, added)][:_LIMIT]
         self._busy.discard(build)
@@ -221,8 +227,8 @@ class Lists:
             if piece.lower is None and piece.upper is None and piece.step is None:
                 return self.lines(node.value, cluster)
         if isinstance(node, (ast.Name, ast.Attribute)):
-            reach = [(b, n) for b, n in self.flow.reach(node) if b.origin is not None]
-            found = [line for b, n in reach for line in self.build(b, n) if self._listy(b)]
+            reach = [(b, e) for b, e in self.flow.reach(node) if b.origin is not None]
+            found = [line for b, e in reach for line in self.build(b, e) if self._listy(b)]
             if found:
                 return [_Line(line.words, [*line.names, node]) for line in found][:_LIMIT]
         return [_Line([self._hole(node, splits=True)])]

@@ -167,13 +167,13 @@ class Maps:
         reach = self.flow.reach(node)
         if not reach:
             found.open = True
-        for build, count in reach:
+        for build, events in reach:
             found.builds.append(build)
-            part = self.build(build, count, kind)
+            part = self.build(build, events, kind)
             found.join(part)
 
-    def build(self, build: Build, count: int, kind: Kind) -> Found:
-        """Return what a variable's value holds after its first `count` events."""
+    def build(self, build: Build, events: Sequence[Event], kind: Kind) -> Found:
+        """Return what a variable's value holds after some of its events."""
         if build in self._busy:
             return Found(open=True)
         self._busy.add(build)
@@ -183,7 +183,7 @@ class Maps:
             f"{build.name}[{write_value(key, quote)}] = {write_value(value, quote)}"
         )
         found = Found(open=True) if build.origin is None else self.read(build.origin, kind, cluster)
-        for event in build.events[:count]:
+        for event in events:
             self.event(event, kind, cluster, found)
         self._busy.discard(build)
         self.builds.setdefault(build, Found()).join(found)

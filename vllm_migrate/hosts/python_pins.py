@@ -14,7 +14,7 @@ from vllm_migrate.hosts.python_maps import Maps, bracket_quote
 from vllm_migrate.hosts.python_region import is_text, says
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_text import literals, quote_of, write_string
-from vllm_migrate.launch import split_image
+from vllm_migrate.launch import launchers, split_image
 from vllm_migrate.model import CannotRender, Pin, Replace
 from vllm_migrate.text import Edit, Span
 
@@ -60,6 +60,9 @@ class Pins:
                 name = node.targets[0].id.lower()
                 if name in _REQUIREMENTS or name.endswith("requirements"):
                     yield from self._requirements(node.value)
+        if self.module.is_test:
+            # What a test writes down is what it expects, not what is run.
+            return
         for node in self.module.nodes:
             if is_text(node) and node not in self.seen and not self.module.docstring(node):
                 assert isinstance(node, ast.expr)
@@ -141,8 +144,30 @@ class Pins:
             return
         if _WHEEL.fullmatch(text):
             yield from self._text(node, "url", lambda t: True)
-        elif _IMAGE.fullmatch(text) and self._image_like(text):
+        elif _IMAGE.fullmatch(text) and self._image_like(text) and self._deploys(node):
             yield from self._text(node, "image", lambda t: True)
+
+    def _deploys(self, node: ast.expr) -> bool:
+        """Tell whether a lone image string says what is run: it has a name that says so.
+
+        Elsewhere (a comparison, a test's data, a table) it may be text about an image.
+        """
+        parent = self.module.parents.get(node)
+        name = ""
+        if isinstance(parent, (ast.Assign, ast.AnnAssign)):
+            target = parent.targets[0] if isinstance(parent, ast.Assign) else parent.target
+            name = target.id if isinstance(target, ast.Name) else target.attr if isinstance(target, ast.Attribute) else ""
+            if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+                name = str(target.slice.value)
+        elif isinstance(parent, ast.Dict):
+            i = parent.values.index(node) if node in parent.values else -1
+            key = parent.keys[i] if i >= 0 else None
+            name = str(key.value) if isinstance(key, ast.Constant) else ""
+        elif isinstance(parent, (ast.List, ast.Tuple)):
+            return any(
+                isinstance(e, ast.Constant) and e.value in launchers()["container_tools"] for e in parent.elts
+            )
+        return "image" in name.lower()
 
     def _image_like(self, text: str) -> bool:
         name, tag, digest = split_image(text.removeprefix("docker://"))

@@ -11,18 +11,32 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from vllm_migrate.hosts.python_commas import Bracket
 from vllm_migrate.hosts.python_edit import statement_edit
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_text import Literal, Said, literals, say, write_inside
-from vllm_migrate.text import Edit, Piece, Region, Span
+from vllm_migrate.text import Edit, Region, Span, apply_edits
+
+
+@dataclass(frozen=True)
+class Given:
+    """An expression whose text is joined to others.
+
+    statement: set when the expression is all that a statement adds, so that the statement goes with it.
+    bracket, index: where it is an item of a list that is joined.
+    """
+
+    expression: ast.expr
+    statement: ast.stmt | None = None
+    bracket: Bracket | None = None
+    index: int = 0
 
 
 @dataclass
 class Part:
     """A literal, or an expression (literal None), and where it lies in guest and parent.
 
-    group: the expression it is part of; parts of one group stand side by side. statement: set when
-    the group is all that a statement adds, so that the statement goes with it.
+    group: number of the expression it is part of; parts of one group stand side by side.
     """
 
     literal: Literal | None
@@ -30,7 +44,7 @@ class Part:
     end: int
     span: Span
     group: int
-    statement: ast.stmt | None = None
+    given: Given
 
 
 class StringRegion(Region):
@@ -40,13 +54,14 @@ class StringRegion(Region):
     parts: list[Part]
     holes: list[str]
 
+    joint: str = ""
+
     def _part(self, offset: int, *, at_end: bool) -> int:
-        for i, part in enumerate(self.parts):
-            if part.start < offset < part.end or (
-                offset == (part.end if at_end else part.start) and (part.start < part.end)
-            ):
-                return i
-        return len(self.parts) - 1 if at_end or offset >= len(self.text) else 0
+        """Return the part an offset begins (or ends) in; between two parts, the one on that side."""
+        filled = [i for i, p in enumerate(self.parts) if p.start < p.end] or [0]
+        if at_end:
+            return next((i for i in reversed(filled) if self.parts[i].start < offset), filled[0])
+        return next((i for i in filled if self.parts[i].end > offset), filled[-1])
 
     def to_parent(self, start: int, end: int) -> Span | None:
         """Return the parent's span, or None where it lies in more than one part."""
@@ -98,6 +113,12 @@ class StringRegion(Region):
         while s > 0 and text[s - 1] == text[e - 1] and text[s - 1].isspace():
             s, e = s - 1, e - 1
             choices.append((s, e))
+        if self.joint:
+            choices = list(dict.fromkeys([*choices, *(self._trimmed(*c) for c in choices)]))
+            for s, e in choices:
+                found = self._elements(s, e)
+                if found is not None:
+                    return found
         ranked = sorted(choices, key=lambda c: self._awkward(*c))
         for s, e in ranked:
             found = self._whole(s, e) or self._across(s, e, "")
@@ -105,9 +126,36 @@ class StringRegion(Region):
                 return found
         return None
 
+    def _trimmed(self, start: int, end: int) -> tuple[int, int]:
+        """Return a run without the joints at its ends."""
+        for part in self.parts:
+            if start == part.end and self.text.startswith(self.joint, start) and part is not self.parts[-1]:
+                start += len(self.joint)
+            if end == part.start and part is not self.parts[0]:
+                end -= len(self.joint)
+        return (start, end) if start < end else (end, end)
+
+    def _elements(self, start: int, end: int) -> Edit | None:
+        """Return the edit that takes whole items of a joined list away, with their commas."""
+        groups = {p.group for p in self.parts if p.start < end and start < p.end}
+        mine = [p for p in self.parts if p.group in groups]
+        if not mine or mine[0].start != start or mine[-1].end != end:
+            return None
+        given = list(dict.fromkeys(p.given for p in mine))
+        statements = {g.statement for g in given}
+        bracket = given[0].bracket
+        if bracket is None or any(g.bracket is not bracket for g in given):
+            return None
+        if len(given) == len(bracket.items):
+            statement = given[0].statement
+            return statement_edit(self.module, statement) if statement and len(statements) == 1 else None
+        return _one(self.module.text, bracket.edits({g.index for g in given}, {}, {}))
+
     def _awkward(self, start: int, end: int) -> int:
         first, last = self._part(start, at_end=False), self._part(end, at_end=True)
         a, b = self.parts[first], self.parts[last]
+        if start < a.start or end > b.end:
+            return 9
         opens, closes = start == a.start, end == b.end
         if opens and closes:
             return 0 if self._whole(start, end) is not None else 5
@@ -123,7 +171,7 @@ class StringRegion(Region):
             return None
         group = [i for i, p in enumerate(parts) if p.group == parts[first].group]
         if group[0] == first and group[-1] == last:
-            statement = parts[first].statement
+            statement = parts[first].given.statement
             return statement_edit(self.module, statement) if statement is not None else None
         text = self.parent.text if self.parent else self.source.text
         a, b = parts[first].span, parts[last].span
@@ -151,6 +199,8 @@ class StringRegion(Region):
     def _across(self, start: int, end: int, new: str) -> Edit | None:
         first, last = self._part(start, at_end=False), self._part(end, at_end=True)
         a, b = self.parts[first], self.parts[last]
+        if start < a.start or end > b.end:
+            return None
         if a.literal is None or b.literal is None:
             return self._with_holes(start, end, new, first, last)
         written = write_inside(new, a.literal, self.holes)
@@ -196,24 +246,31 @@ class _Collected:
     parts: list[Part] = field(default_factory=list)
 
 
-def string_region(
-    module: Module, expressions: Sequence[tuple[ast.expr, ast.stmt | None]], joint: str = ""
-) -> StringRegion | None:
+def _one(text: str, edits: Sequence[Edit]) -> Edit | None:
+    """Return edits as one that spans them all."""
+    if not edits:
+        return None
+    start, end = min(e.start for e in edits), max(e.end for e in edits)
+    moved = [Edit(e.start - start, e.end - start, e.text) for e in edits]
+    return Edit(start, end, apply_edits(text[start:end], moved))
+
+
+def string_region(module: Module, given: Sequence[Given], joint: str = "") -> StringRegion | None:
     """Return what string expressions say together as a guest of the module's region.
 
-    Args: expressions: in the order they are joined, each with the statement that only adds it, or None.
-    joint: text that is put between two expressions. Returns None where nothing of it is text.
+    Args: given: the expressions in the order they are joined. joint: text that is put between two of them.
+    Returns None where nothing of it is text.
     """
     got = _Collected()
-    for i, (expression, statement) in enumerate(expressions):
+    for i, one in enumerate(given):
         if joint and i:
-            last = got.parts[-1].span.end if got.parts else module.span(expression).start
-            got.said.add(joint, last, module.span(expression).start, False)
-        _collect(module, expression, got, i, statement)
+            last = got.parts[-1].span.end if got.parts else module.span(one.expression).start
+            got.said.add(joint, last, module.span(one.expression).start, False)
+        _collect(module, one.expression, got, i, one)
     if not any(p.literal for p in got.parts) or len(got.said.holes) > 6000:
         return None
     region = StringRegion(module.region.source, got.said.text, module.region, got.said.pieces)
-    region.module, region.parts, region.holes = module, got.parts, got.said.holes
+    region.module, region.parts, region.holes, region.joint = module, got.parts, got.said.holes, joint
 
     def escape(new: str, at: int) -> str | None:
         here = region.parts[region._part(at, at_end=False)]
@@ -228,10 +285,10 @@ def string_region(
     return region
 
 
-def _collect(module: Module, node: ast.expr, got: _Collected, group: int, statement: ast.stmt | None) -> None:
+def _collect(module: Module, node: ast.expr, got: _Collected, group: int, given: Given) -> None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and has_text(node):
-        _collect(module, node.left, got, group, statement)
-        _collect(module, node.right, got, group, statement)
+        _collect(module, node.left, got, group, given)
+        _collect(module, node.right, got, group, given)
         return
     span = module.span(node)
     template = format_template(node)
@@ -243,11 +300,11 @@ def _collect(module: Module, node: ast.expr, got: _Collected, group: int, statem
             start = len(got.said.text)
             say(module.text, literal, got.said)
             place = Span(literal.start, literal.end)
-            got.parts.append(Part(literal, start, len(got.said.text), place, group, statement))
+            got.parts.append(Part(literal, start, len(got.said.text), place, group, given))
         return
     start = len(got.said.text)
     got.said.hole(module.text[span.start : span.end], span.start, span.end)
-    got.parts.append(Part(None, start, start + 1, span, group, statement))
+    got.parts.append(Part(None, start, start + 1, span, group, given))
 
 
 def is_text(node: ast.AST) -> bool:
@@ -276,8 +333,5 @@ def format_template(node: ast.AST) -> ast.expr | None:
 def says(module: Module, node: ast.expr) -> Said:
     """Return text, holes and pieces of one string expression; other expressions are holes."""
     got = _Collected()
-    _collect(module, node, got, 0, None)
+    _collect(module, node, got, 0, Given(node))
     return got.said
-
-
-__all__ = ["Part", "Piece", "StringRegion", "is_text", "says", "string_region"]

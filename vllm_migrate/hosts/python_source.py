@@ -42,6 +42,12 @@ class Module:
     def text(self) -> str:
         return self.region.text
 
+    @property
+    def is_test(self) -> bool:
+        """The file's name says that it is a test."""
+        *folders, name = self.region.source.path.split("/")
+        return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py" or "tests" in folders
+
     def offset(self, line: int, column: int) -> int:
         """Return the offset of a line (from 1) and a column in UTF-8 bytes."""
         start = self._lines[line - 1]

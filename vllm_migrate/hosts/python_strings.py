@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from vllm_migrate.hosts import Context, read_dockerfile, read_shell, read_yaml
 from vllm_migrate.hosts.python_flow import Build, Flow
-from vllm_migrate.hosts.python_region import StringRegion, format_template, has_text, is_text, string_region
+from vllm_migrate.hosts.python_joined import Joined
+from vllm_migrate.hosts.python_region import Given, StringRegion, format_template, has_text, is_text, string_region
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.launch import launchers
 from vllm_migrate.model import Item, Reading, Site
@@ -115,16 +116,16 @@ def read_strings(module: Module, flow: Flow, context: Context, skip: set[ast.AST
         build = _build(module, flow, top)
         if build is not None and build in seen:
             continue
-        parts: list[tuple[ast.expr, ast.stmt | None]] = [(top, None)]
+        parts = [Given(_template(top))]
         if build is not None:
             seen.add(build)
             if build.origin is not top:
                 continue
             parts += _grown(build)
-        text = "".join(module.raw(p) for p, _ in parts)
+        text = "".join(module.raw(p.expression) for p in parts)
         if not _worth(text):
             continue
-        region = string_region(module, [(_template(p), s) for p, s in parts])
+        region = string_region(module, parts)
         if region is None or not re.search(r"\s", region.text):
             continue
         told = _read(module, region, context, top, build)
@@ -135,6 +136,18 @@ def read_strings(module: Module, flow: Flow, context: Context, skip: set[ast.AST
 def _template(node: ast.expr) -> ast.expr:
     """Return the text of `"…" % values`; other expressions stay."""
     return node.left if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) else node
+
+
+def read_joined(module: Module, joined: Sequence[Joined], context: Context) -> Iterator[Told]:
+    """Yield what lists of pieces of command text say once they are joined."""
+    for one in joined:
+        if not _worth("".join(module.raw(g.expression) for g in one.given)) or _talks(module, one.node):
+            continue
+        region = string_region(module, one.given, one.joint)
+        if region is not None:
+            told = _read(module, region, context, one.node, one.build)
+            if told is not None:
+                yield told
 
 
 def _worth(text: str) -> bool:
@@ -171,8 +184,8 @@ def _build(module: Module, flow: Flow, top: ast.expr) -> Build | None:
     return None
 
 
-def _grown(build: Build) -> list[tuple[ast.expr, ast.stmt | None]]:
-    return [(e.statement.value, e.statement) for e in build.events if isinstance(e.statement, ast.AugAssign)]
+def _grown(build: Build) -> list[Given]:
+    return [Given(e.statement.value, e.statement) for e in build.events if isinstance(e.statement, ast.AugAssign)]
 
 
 def _talks(module: Module, node: ast.expr) -> bool:
