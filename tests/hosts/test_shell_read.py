@@ -293,7 +293,7 @@ def test_a_string_with_an_open_quote_is_locked() -> None:
 def test_names_of_the_server_a_script_uses() -> None:
     reading = read(
         "curl -s localhost:8000/metrics | grep 'vllm:gpu_cache_usage_perc'\n"
-        "curl http://$HOST:8000/v1/completions -d '{\"prompt\": \"x\", \"guided_json\": {}, \"n\": '$N'}'\n"
+        'curl http://$HOST:8000/v1/completions -d \'{"prompt": "x", "guided_json": {}, "n": \'$N\'}\'\n'
         "echo '{\"other\": 1}'\n"
     )
     assert [(m.kind, m.name) for m in reading.mentions] == [
@@ -307,10 +307,50 @@ def test_names_of_the_server_a_script_uses() -> None:
 
 
 def test_rename_a_metric_and_a_field() -> None:
-    text = "curl x:1/v1/completions -d '{\"guided_json\": {}}' | grep \"vllm:old_total \"\n"
+    text = 'curl x:1/v1/completions -d \'{"guided_json": {}}\' | grep "vllm:old_total "\n'
     reading = read(text)
     endpoint, field, metric = reading.mentions
     assert endpoint.name == "/v1/completions"
     edits = metric.container.edits([Replace(metric, "vllm:new_total"), Replace(field, "structured")])
     after = Source.of(text).with_edits(edits).text
-    assert after == "curl x:1/v1/completions -d '{\"structured\": {}}' | grep \"vllm:new_total \"\n"
+    assert after == 'curl x:1/v1/completions -d \'{"structured": {}}\' | grep "vllm:new_total "\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'export A="${B:-{\\"a\\": false\\}}"',
+        'A=${B:-\'{"a": {"b": 1}}\'}',
+        "[[ $x =~ ^[[:space:]]*(#|$) ]] && continue",
+        'A="$(python -c \'import u; print(f("vllm"))\')"',
+        "case $x in (a|b) ;; *) ;; esac",
+        "A=$(cat <<EOF\nit's (\nEOF\n)",
+        "for ((i=0; i<3; i++)); do :; done",
+        "((n++)) || true",
+        "a() (\n  b\n)",
+        "x=${#a[@]} y=${a[@]:1} z=$((1 << 2))",
+        "diff <(a) <(b 'c')",
+        "cat <<A <<'B'\n$(x)\nA\n)\nB",
+        "if ! a; then b; elif c; then d; fi > out 2>&1",
+        'echo "a $(b "c $(d)") e" `f \\`g\\``',
+    ],
+)
+def test_what_a_shell_accepts_is_no_problem(text: str) -> None:
+    reading = read(text + "\nvllm serve m --last\n")
+    assert not reading.problems
+    assert words(reading.sites[-1]) == "m --last"
+
+
+def test_here_documents_of_other_formats() -> None:
+    text = (
+        "cat > config.yaml <<EOF\nmodel: m\nswap-space: 4\nEOF\n"
+        "kubectl apply -f - <<EOF\n"
+        "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - image: vllm/vllm-openai:v0.11.0\n"
+        '      args: ["--model", "$MODEL", "--gone", "4"]\nEOF\n'
+    )
+    reading = read(text)
+    config, pod = reading.sites
+    assert {e.key: e.value for e in config.entries} == {"model": "m", "swap-space": 4}
+    assert words(pod) == "--model $MODEL --gone 4"
+    edits = pod.words[2].container.edits([Remove(pod.words[2]), Remove(pod.words[3])])
+    assert Source.of(text).with_edits(edits).text == text.replace(', "--gone", "4"', "")

@@ -27,4 +27,7 @@ def read(region: Region, context: Context) -> Reading:
     """Read a script; problems of syntax are reported and what follows is still read."""
     from vllm_migrate.hosts.shell_read import read_script
 
-    return read_script(region, context)
+    reading = read_script(region, context)
+    # The grammar does not know all of bash and goes on after what it does not know.
+    reading.tolerant = True
+    return reading

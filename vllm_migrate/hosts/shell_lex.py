@@ -317,7 +317,7 @@ class Scanner:
             self._hole(i, close, quote, "command")
             return close
         if after == "{":
-            close = self._balanced(i + 1, "{", "}")
+            close = self._balanced(i + 1, "{", "}", single=quote == "bare")
             form, name, default = self._expansion(i + 2, close - 1)
             self._hole(i, close, quote, form, name, default)
             return close
@@ -356,22 +356,29 @@ class Scanner:
             return "plain", name, None
         return "other", name, None
 
-    def _balanced(self, i: int, opening: str, closing: str) -> int:
-        """Return the offset after the bracket that closes the one at `i`, looking over quotes."""
-        depth, text = 0, self.text
+    def _balanced(self, i: int, opening: str, closing: str, *, single: bool = True) -> int:
+        """Return the offset after the bracket that closes the one at `i`, looking over quotes.
+
+        single: single quotes quote (inside double quotes they do not).
+        """
+        depth, text, first = 0, self.text, i
         while i < self.end:
             c = text[i]
             if c == "\\":
                 i += 2
                 continue
-            if c == "'" and opening != "{":
+            if c == "'" and single:
                 close = text.find("'", i + 1, self.end)
                 i = close + 1 if close >= 0 else i + 1
                 continue
             if c == '"':
                 i = self._skip_double(i)
                 continue
-            if c == opening:
+            if opening == "{" and c == "$" and text[i + 1 : i + 2] in ("{", "("):
+                inner = text[i + 1]
+                i = self._balanced(i + 1, inner, "}" if inner == "{" else ")", single=single or inner == "(")
+                continue
+            if c == opening and (opening != "{" or i == first):
                 depth += 1
             elif c == closing:
                 depth -= 1
@@ -388,7 +395,7 @@ class Scanner:
             if text[i] == "\\":
                 i += 2
             elif text.startswith("${", i):
-                i = self._balanced(i + 1, "{", "}")
+                i = self._balanced(i + 1, "{", "}", single=False)
             elif text.startswith("$(", i):
                 i = self._balanced(i + 1, "(", ")")
             else:

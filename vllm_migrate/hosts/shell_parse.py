@@ -373,7 +373,9 @@ class Parser:
         node = Node("test", self.i, parent=parent)
         self.i += 2
         while self.i < self.end:
-            self._newlines()
+            # A `#` right after an operator belongs to a pattern here.
+            if self.text[self.i] in " \t\r\n\\":
+                self._newlines()
             if self.text.startswith("]]", self.i):
                 self.i += 2
                 return node

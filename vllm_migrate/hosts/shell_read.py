@@ -242,7 +242,9 @@ class Reader:
         found = False
         if index is not None:
             found = self._inner(node, flats, texts, index)
-        elif any(basename(t) in RUNNERS or t in ("-c", "--command") for t in texts):
+        elif not any(basename(t) in launchers()["interpreters"] for t in texts) and any(
+            basename(t) in RUNNERS or t in ("-c", "--command") for t in texts
+        ):
             for i in range(1, len(texts)):
                 text = flats[i].lexeme.text
                 if (" " in text.strip() or flats[i].lexeme.lone_hole) and self._inner(node, flats, texts, i):
@@ -263,6 +265,9 @@ class Reader:
         from vllm_migrate.hosts.shell_guest import finish
 
         finish(reading)
+        if any(is_hole(c) for c in text):
+            # What an expansion stands for may be what the guest's format misses.
+            reading.problems = [p for p in reading.problems if p.kind != "syntax"]
         self.reading.extend(reading)
 
     def _inner(self, node: Node, flats: list[Flat], texts: list[str], index: int) -> bool:
@@ -311,6 +316,8 @@ class Reader:
             self._prefix_sites[id(variable)] = [s for s in self._prefix_sites.get(id(variable), []) if s is not probe]
         reader = Reader(script, around, self.pins)
         inner = reader.read()
+        if not inner.sites:
+            inner.problems = []  # perhaps it is no script at all
         self.reading.extend(inner)
         for site in inner.sites:
             for variable in site.variables:
