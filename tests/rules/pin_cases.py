@@ -125,7 +125,7 @@ def judge(path: str, text: str, target: str = "0.33.0", *, origin: str = "", kee
     common = context(source, reading, target, keep_pins=keep_pins)
     if origin:
         common.origin = origin
-    findings = list(build.judge_file(common))
+    findings = [*build.judge_file(common), *dependencies.judge_file(common)]
     for pin in reading.pins:
         said = pin_version(pin)
         ctx: PinContext = distribution.at_pin(common, pin, said.version if said else "")

@@ -68,7 +68,7 @@ def test_ranges_are_written_lower_bound_first() -> None:
         ("torch==2.11.0+cu130", "VM702", "torch==2.14.0+cu130"),
         ("triton==3.6.0  # kernels", "VM703", "triton~=3.8.0  # kernels"),
         ("openai<2", "VM706", "openai>=2.25.0"),
-        ("Transformers[torch]<5; sys_platform == 'linux'", "VM701", "Transformers[torch]>=5.16.1,<5.21.0; sys_platform == 'linux'"),
+        ("Transformers[x]<5; os_name == 'nt'", "VM701", "Transformers[x]>=5.16.1,<5.21.0; os_name == 'nt'"),
     ],
 )
 def test_a_requirement_beside_vllm_moves_with_it(old: str, code: str, new: str) -> None:
@@ -146,6 +146,14 @@ def test_a_python_image_and_an_interpreter() -> None:
     assert judge("x.sh", text).after(unsafe=True) == text.replace("3.10", "3.11")
     for fine in ("--python 3.12", "--python python3", "--python .venv/bin/python"):
         assert judge("x.sh", f"uv pip install {fine} vllm==0.33.0\n").findings == []
+
+
+def test_the_distributions_own_python() -> None:
+    text = "FROM ubuntu:22.04\nRUN apt-get install -y python3 python3-pip\nRUN pip install vllm==0.33.0\n"
+    assert judge("Dockerfile", text).one("VM704").fix is None
+    assert judge("Dockerfile", text, "0.24.0").codes == ["VM505"]
+    for fine in (text.replace("22.04", "24.04"), text.replace("RUN pip", "RUN uv venv --python 3.12 && pip")):
+        assert judge("Dockerfile", fine).findings == []
 
 
 def test_ray_extras_go() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from pin_cases import judge
 
@@ -123,6 +125,25 @@ def test_a_suffix_outside_the_argument_holds_the_fix_back() -> None:
     assert got.one("VM507").withheld and got.after(unsafe=True) == text
 
 
+URLS = """VLLM_VERSION=0.24.0
+pip install "vllm==${VLLM_VERSION}"
+wget https://x.org/v${VLLM_VERSION}/vllm-${VLLM_VERSION}+cu129-cp38-abi3-manylinux_2_28_x86_64.whl
+"""
+
+
+def test_a_variable_of_several_pins_moves_when_it_suits_all() -> None:
+    assert judge("a.sh", URLS, "0.32.0").after() == URLS.replace("0.24.0", "0.32.0")
+    got = judge("a.sh", URLS, "0.33.0")
+    assert got.after(unsafe=True) == URLS
+    assert "+cu129" in got.one("VM505").withheld
+
+
+def test_a_variable_that_something_else_uses_too_stays() -> None:
+    text = "ARG V=v0.24.0\nFROM vllm/vllm-openai:${V}\nCOPY --from=me/tools:${V} /x /x\n"
+    got = judge("Dockerfile", text)
+    assert got.after(unsafe=True) == text and got.one("VM505").withheld
+
+
 def requirement(line: str, target: str = "0.33.0") -> tuple[str, str, str]:
     got = judge("requirements.txt", line + "\n", target)
     found = got.findings[0]
@@ -133,7 +154,7 @@ def requirement(line: str, target: str = "0.33.0") -> tuple[str, str, str]:
     ("old", "code", "safety", "new"),
     [
         ("vllm==0.24.0", "VM505", "safe", "vllm==0.33.0"),
-        ("vllm[audio] == 0.24.0 ; python_version > '3.10'", "VM505", "safe", "vllm[audio] == 0.33.0 ; python_version > '3.10'"),
+        ("vllm[audio] == 0.24.0 ; os_name == 'nt'", "VM505", "safe", "vllm[audio] == 0.33.0 ; os_name == 'nt'"),
         ("vllm==0.11.0  # pinned", "VM502", "unsafe", "vllm==0.33.0  # pinned"),
         ("vllm==0.19.0+cu130", "VM502", "safe", "vllm==0.33.0"),
         ("vllm==0.32.0+cu129", "VM507", "unsafe", "vllm==0.33.0"),
@@ -156,7 +177,9 @@ def test_a_wheel_variant_that_the_target_still_has() -> None:
     assert requirement("vllm==0.20.0+cu129", "0.32.0") == ("VM505", "safe", "vllm==0.32.0+cu129")
 
 
-@pytest.mark.parametrize("line", ["vllm", "vllm>=0.10", "vllm~=0.10", "vllm>=0.24,<1.0", "vllm==0.33.0", "vllm!=0.20.0"])
+@pytest.mark.parametrize(
+    "line", ["vllm", "vllm>=0.10", "vllm~=0.10", "vllm>=0.24,<1.0", "vllm==0.33.0", "vllm!=0.20.0"]
+)
 def test_a_range_that_holds_the_target_stays(line: str) -> None:
     assert judge("requirements.txt", line + "\n").findings == []
 
@@ -301,7 +324,7 @@ def test_channel_majors() -> None:
 def test_every_release_of_the_intervals_has_one_channel() -> None:
     data = distribution()
     for rows in (data.channels, data.rocm):
-        for one, two in zip(rows, rows[1:], strict=False):
+        for one, two in pairwise(rows):
             assert one.until == two.from_ and key(one.from_) < key(two.from_)
     assert data.channel_at("0.33.0") == data.channels[-1]
     assert data.channel_at("0.5.0") is None

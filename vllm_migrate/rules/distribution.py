@@ -12,7 +12,7 @@ from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.model import Pin, Replace, is_hole
 from vllm_migrate.rules.context import Context, PinContext
 from vllm_migrate.rules.image_moves import cuda_of, judge_image, needs_of, why_new_cuda
-from vllm_migrate.rules.pin_tools import Verdict, editable, finding, kept, replacing, scope
+from vllm_migrate.rules.pin_tools import Verdict, editable, finding, kept, new_text, replacing, scope, sharing
 from vllm_migrate.rules.registry import Rule
 from vllm_migrate.rules.source_build import (
     below,
@@ -153,12 +153,21 @@ def judge_pin(ctx: PinContext) -> Iterator[Finding]:
     verdict = verdict_of(ctx)
     if verdict is None:
         return
-    found = finding(ctx, ctx.pin, verdict)
+    found = finding(ctx, ctx.pin, verdict, lambda other, text: _suits(ctx, other, text))
     if found.fix is not None:
         _with_indexes(ctx, found.fix)
         if ctx.pin.kind == "index" or verdict.code == "VM503":
             join_moves(ctx, found)
     yield found
+
+
+def _suits(ctx: Context, other: Pin, text: str) -> bool:
+    """Tell whether a new text also suits another pin of vLLM that the same letters write."""
+    said = pin_version(other)
+    verdict = verdict_of(at_pin(ctx, other, said.version if said is not None else ""))
+    if verdict is None:
+        return other.text == text
+    return verdict.text is not None and not verdict.withheld and new_text(other, verdict.text) == text
 
 
 def _with_indexes(ctx: PinContext, fix: Fix) -> None:
@@ -203,12 +212,15 @@ def join(ctx: Context, fix: Fix, item: Pin, *, itself: bool = False) -> str:
         verdict = verdict_of(at_pin(ctx, other, said.version))
         if verdict is None:
             continue
-        why_not = verdict.withheld or editable(ctx, [other])
-        if verdict.text is None and not why_not:
+        why_not = verdict.withheld or editable(ctx, [other]) or kept(ctx)
+        if verdict.text is None and not verdict.withheld:
             continue
+        text = new_text(other, verdict.text) if verdict.text is not None else None
         change = replacing(other, verdict.text) if verdict.text is not None else None
-        if change is None or why_not or kept(ctx):
-            return f"vLLM beside it stays at {said.version}: {why_not or kept(ctx) or 'its pin cannot be rewritten'}"
+        if text is not None and not all(o.whole == other.whole or _suits(ctx, o, text) for o in sharing(ctx, other)):
+            change = None
+        if change is None or why_not:
+            return f"vLLM beside it stays at {said.version}: {why_not or 'its pin cannot be rewritten'}"
         fix.changes.append(change)
         if verdict.safety == "unsafe" and fix.safety == "safe":
             fix.safety, fix.why = "unsafe", verdict.why

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from vllm_migrate.findings import Finding, Fix, Safety, Severity
-from vllm_migrate.model import Change, Item, Pin, Replace, is_hole
+from vllm_migrate.model import Change, Item, Pin, Replace, fill, is_hole
 from vllm_migrate.rules.context import Context
 from vllm_migrate.versions import about_vllm
 from vllm_migrate.versions_key import Key, key
@@ -65,13 +65,27 @@ def kept(ctx: Context) -> str:
 
 
 def new_text(pin: Pin, whole: str) -> str | None:
-    """Return the pin's own part of a new whole text, None where the other parts would have to change too."""
-    if not whole.startswith(pin.prefix) or not whole.endswith(pin.suffix):
+    """Return the pin's own part of a new whole text, None where the other parts would have to change too.
+
+    A value written once and used twice in one reference changes at both places.
+    """
+    fits = len(whole) >= len(pin.prefix) + len(pin.suffix)
+    if fits and whole.startswith(pin.prefix) and whole.endswith(pin.suffix):
+        return whole[len(pin.prefix) : len(whole) - len(pin.suffix)] or None
+    return _used_twice(pin, whole)
+
+
+def _used_twice(pin: Pin, whole: str) -> str | None:
+    old = pin.text
+    if not old or old not in pin.prefix + "\n" + pin.suffix:
         return None
-    if len(whole) < len(pin.prefix) + len(pin.suffix):
-        return None
-    text = whole[len(pin.prefix) : len(whole) - len(pin.suffix)]
-    return text or None
+    end = whole.rfind(pin.suffix.rsplit(old, 1)[-1]) if old in pin.suffix else len(whole) - len(pin.suffix)
+    start = len(pin.prefix.split(old, 1)[0]) if old in pin.prefix else len(pin.prefix)
+    for stop in range(start + 1, end + 1):
+        new = whole[start:stop]
+        if pin.prefix.replace(old, new) + new + pin.suffix.replace(old, new) == whole:
+            return new
+    return None
 
 
 def replacing(pin: Pin, whole: str) -> Change | None:
@@ -80,17 +94,35 @@ def replacing(pin: Pin, whole: str) -> Change | None:
     return None if text is None else Replace(pin, text, pin.holes if any(is_hole(c) for c in text) else ())
 
 
-def finding(ctx: Context, pin: Pin, verdict: Verdict, *, moves_pin: bool = True) -> Finding:
+def sharing(ctx: Context, pin: Pin) -> list[Pin]:
+    """Return the other pins that are written by the same letters of the file (a variable used again)."""
+    place = pin.place
+    return [p for p in ctx.reading.pins if p is not pin and p.place == place and p.text == pin.text]
+
+
+Agrees = Callable[[Pin, str], bool]
+
+
+def _suits(other: Pin, pin: Pin, text: str, agrees: Agrees | None) -> bool:
+    return other.whole == pin.whole or (agrees is not None and agrees(other, text))
+
+
+def finding(ctx: Context, pin: Pin, verdict: Verdict, agrees: Agrees | None = None) -> Finding:
     """Return the finding of a verdict; the fix is left out, with the reason, where it cannot be written.
 
-    moves_pin: whether `--keep-pins` holds the fix back.
+    agrees: tells of another pin that the same letters write whether the new text suits it too; without
+    it they must be the same reference.
     """
     fix: Fix | None = None
     withheld = verdict.withheld
     if verdict.text is not None and not withheld:
-        withheld = editable(ctx, [pin]) or (kept(ctx) if moves_pin else "")
-        change = None if withheld else replacing(pin, verdict.text)
-        if change is not None:
+        withheld = editable(ctx, [pin]) or kept(ctx)
+        text = None if withheld else new_text(pin, verdict.text)
+        other = next((o for o in sharing(ctx, pin) if text and not _suits(o, pin, text, agrees)), None)
+        change = replacing(pin, verdict.text) if text is not None else None
+        if other is not None:
+            withheld = f"the same text is part of {fill(other.whole, other.holes)}, which it would not suit"
+        elif change is not None:
             fix = Fix(verdict.safety, verdict.description, [change], verdict.why)
         elif not withheld:
             withheld = "the text is put together from several places, and more than one would have to change"
