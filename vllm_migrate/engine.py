@@ -140,7 +140,7 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
     except Exception as error:
         import os
 
-        if os.environ.get("VLLM_MIGRATE_DEBUG"):
+        if os.environ.get("VLLM_MIGRATE_TRACEBACK"):
             raise
         return Reading(problems=[Problem("syntax", f"could not be read ({type(error).__name__}: {error})")])
 
@@ -207,9 +207,10 @@ def _one_target(
     # Looking for evidence may have read more files: their pins are judged so that a fix can say where they are.
     _judge_all(tree, data, target, [p for p, f in tree.files.items() if not f.reported])
     first = True
-    for _ in range(ROUNDS if fixing else 1):
+    for done in range(ROUNDS if fixing else 1):
         planner = Planner(tree, data, target)
-        hidden = _hide(tree, settings, known) if first else _hide(tree, settings, baseline.Baseline())
+        # What the baseline knows is not fixed in a later round either: each round meets it afresh.
+        hidden = _hide(tree, settings, known if first else baseline.load(settings.baseline))
         planner.plan(hidden)
         if first:
             report.suppressed += len(hidden)
@@ -219,7 +220,7 @@ def _one_target(
         first = False
         if not fixing:
             break
-        changed = planner.apply()
+        changed = planner.apply(first=not done)
         for path, fixes in changed.items():
             results[path].applied += fixes
         if not changed:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vllm_migrate.arguments import read_arguments
 from vllm_migrate.catalog import UnknownRelease
 from vllm_migrate.config import Config
-from vllm_migrate.evidence import Origin, Readings, origin_of, origin_of_file, version_of
+from vllm_migrate.evidence import Origin, Readings, moving, origin_of, origin_of_file, version_of
 from vllm_migrate.findings import Finding, Severity
 from vllm_migrate.model import Pin, Reading, Site
 from vllm_migrate.rules.context import Context, PinContext, SiteContext
@@ -82,6 +82,8 @@ def _problems(path: str, reading: Reading, to: str, out: Judged) -> None:
         if problem.kind not in _PROBLEMS:
             continue
         code, severity = _PROBLEMS[problem.kind]
+        if reading.tolerant:
+            severity = "info"
         span = Span(problem.offset, max(problem.end, problem.offset))
         out.findings.append(Finding(code, severity, path.rsplit("/", 1)[-1], problem.message, path, span, to))
 
@@ -206,6 +208,9 @@ def _pin(
 ) -> None:
     said = version_of(pin, data.config)
     version = said.version if said is not None and said.version else nearest
+    if moving(pin):
+        # A tag that moves does not stand where a pin beside it stands.
+        version = None
     target, _ = _target(data, wanted, None if said is not None and said.version else version, out)
     if wanted is None and said is not None and said.version:
         own = _release(data, said.version)

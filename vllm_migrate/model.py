@@ -234,6 +234,8 @@ class Reading:
     """Variables set here that reach no site of this file (an image's ENV, an .env file)."""
     mentions: list[Mention] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    tolerant: bool = False
+    """The format's parser recovers from what it does not know, so a syntax problem is only a note."""
     links: list[str] = field(default_factory=list)
     """Files this one refers to, relative to it (`-r`, `--config`, a chart's values)."""
 

@@ -6,15 +6,16 @@ the move of the pin it needs, the same change at every launch a shared text reac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from vllm_migrate.config import place_key
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.judging import Data, judge, launches_refuse
 from vllm_migrate.model import CannotRender, Change, Reading
 from vllm_migrate.proof import NotProved, item_of, prove, render, signature, unique
-from vllm_migrate.text import Source
+from vllm_migrate.text import Edit, Source
 
 if TYPE_CHECKING:
     from vllm_migrate.engine import File, Tree
@@ -23,11 +24,13 @@ SHARED = "the text also reaches another launch, or another use, that does not as
 
 
 @dataclass(eq=False)
-class Unit:
-    """Fixes applied together. pins: fixes among them that move a pin."""
+class Part:
+    """Fixes of one file that touch the same text. needs: the parts that move the pins it relies on."""
 
+    path: str
     fixes: list[Fix] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    needs: list[Part] = field(default_factory=list)
     dead: str = ""
 
     @property
@@ -35,34 +38,48 @@ class Unit:
         return all(f.safety == "safe" for f in self.fixes)
 
 
+@dataclass(eq=False)
+class Unit:
+    """Parts applied together: the move of a pin and what the pinned release would not accept."""
+
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def alive(self) -> list[Part]:
+        return [p for p in self.parts if not p.dead]
+
+    @property
+    def safe(self) -> bool:
+        return all(p.safe for p in self.alive)
+
+    @property
+    def paths(self) -> set[str]:
+        return {p.path for p in self.alive}
+
+
 class Planner:
     """Plans the fixes of one round over all files."""
 
     def __init__(self, tree: Tree, data: Data, target: str | None) -> None:
         self.tree, self.data, self.target = tree, data, target
+        self.parts: list[Part] = []
         self.units: list[Unit] = []
         self.left_out = 0
         self.withheld = 0
-        self._path: dict[int, str] = {}
 
     def plan(self, hidden: set[int]) -> None:
         """Build and prove the units; findings whose fix does not hold lose it, with the reason."""
-        findings = [
-            f for file in self.tree.files.values() for f in file.judged.findings if id(f) not in hidden
-        ]
-        for finding in findings:
-            if finding.fix is not None:
-                self._path[id(finding.fix)] = finding.path
+        findings = [f for file in self.tree.files.values() for f in file.judged.findings if id(f) not in hidden]
         self._agree(findings)
-        self._unite(findings)
-        self._pin_safety(findings)
+        self._make_parts(findings)
+        self._tie_to_pins()
         self._prove_all()
+        self._make_units()
         self._pin_safety(findings)
         for unit in self.units:
-            if not unit.dead:
-                self._show_edits(unit)
+            self._show_edits(unit)
         chosen = self.data.config.unsafe_fixes
-        self.left_out = sum(1 for u in self.units if not u.dead and not u.safe and not chosen)
+        self.left_out = sum(1 for u in self.units if u.alive and not u.safe and not chosen)
         self.withheld = sum(1 for f in findings if f.withheld)
 
     def _agree(self, findings: list[Finding]) -> None:
@@ -91,58 +108,57 @@ class Planner:
                         _take(finding, SHARED)
                         break
 
-    def _unite(self, findings: list[Finding]) -> None:
+    def _make_parts(self, findings: list[Finding]) -> None:
         parent: dict[object, object] = {}
-
-        def root(token: object) -> object:
-            while parent.setdefault(token, token) != token:
-                parent[token] = parent[parent[token]]
-                token = parent[token]
-            return token
-
         for finding in findings:
-            fix = finding.fix
-            if fix is None:
-                continue
-            me = ("fix", id(fix))
-            for change in fix.changes:
+            for change in finding.fix.changes if finding.fix is not None else ():
                 item = item_of(change)
                 token = ("item", id(item)) if item is not None else ("insert", *signature(change))
-                parent[root(me)] = root(token)
-        for finding in findings:
-            if finding.fix is not None and finding.site is not None:
-                self._tie_to_pin(finding, root, parent)
-        groups: dict[object, Unit] = {}
+                _join(parent, ("fix", id(finding.fix)), token)
+        groups: dict[object, Part] = {}
         for finding in findings:
             if finding.fix is None:
                 continue
-            unit = groups.setdefault(root(("fix", id(finding.fix))), Unit())
-            unit.findings.append(finding)
-            if finding.fix not in unit.fixes:
-                unit.fixes.append(finding.fix)
-        self.units = list(groups.values())
+            part = groups.setdefault(_root(parent, ("fix", id(finding.fix))), Part(finding.path))
+            part.findings.append(finding)
+            if finding.fix not in part.fixes:
+                part.fixes.append(finding.fix)
+        self.parts = list(groups.values())
 
-    def _tie_to_pin(self, finding: Finding, root: Callable[[object], object], parent: dict[object, object]) -> None:
-        """Tie a fix the pinned release would not accept to the move of the pin."""
-        fix, site = finding.fix, finding.site
-        assert fix is not None and site is not None
-        origin = self.tree.files[finding.path].judged.origins.get(id(site))
-        if origin is None or not origin.pins or origin.version is None or self.data.config.from_ is not None:
-            return
-        if self._accepts(origin.version, fix):
-            return
-        for path, pin in origin.pins:
-            file = self.tree.files.get(path)
-            moves = [] if file is None else file.judged.pin_findings.get(id(pin), [])
-            move = next((f for f in moves if f.fix is not None), None)
-            if move is None or move.fix is None:
-                why = next((f.withheld for f in moves if f.withheld), "") or "it stays where it is"
-                _take(finding, f"{origin.version}, which it is pinned to, lacks what replaces it; the pin: {why}")
-                return
-            if file is not None and not file.reported:
-                _take(finding, f"{origin.version} lacks what replaces it, and its pin is in {path}")
-                return
-            parent[root(("fix", id(fix)))] = root(("fix", id(move.fix)))
+    def _tie_to_pins(self) -> None:
+        """Tie what the pinned release would not accept to the move of the pin."""
+        by_fix = {id(f): part for part in self.parts for f in part.fixes}
+        for part in self.parts:
+            for finding in part.findings:
+                if finding.site is None or finding.fix is None:
+                    continue
+                origin = self.tree.files[finding.path].judged.origins.get(id(finding.site))
+                if origin is None or origin.version is None or self.data.config.from_ is not None:
+                    continue
+                if self._accepts(origin.version, finding.fix):
+                    continue
+                for path, pin in origin.pins:
+                    file = self.tree.files[path]
+                    moves = file.judged.pin_findings.get(id(pin), [])
+                    move = next((by_fix[id(f.fix)] for f in moves if f.fix is not None and id(f.fix) in by_fix), None)
+                    if move is None or not file.reported:
+                        why = next((f.withheld for f in moves if f.withheld), "") or f"its pin in {path} stays"
+                        self._kill(part, f"{origin.version}, which it is pinned to, lacks what replaces it: {why}")
+                    elif move not in part.needs and move is not part:
+                        part.needs.append(move)
+
+    def _make_units(self) -> None:
+        parent: dict[object, object] = {}
+        for part in self.parts:
+            for move in part.needs:
+                lone = part.dead or (not part.safe and all(f.severity == "info" for f in part.findings))
+                if not lone or (self.data.config.unsafe_fixes and not part.dead):
+                    # What breaks nothing and needs a person must not hold the pin back.
+                    _join(parent, id(part), id(move))
+        groups: dict[object, Unit] = {}
+        for part in self.parts:
+            groups.setdefault(_root(parent, id(part)), Unit()).parts.append(part)
+        self.units = list(groups.values())
 
     def _accepts(self, version: str, fix: Fix) -> bool:
         from vllm_migrate.catalog import UnknownRelease
@@ -188,24 +204,15 @@ class Planner:
                         fix.safety = "unsafe"
                         fix.why = f"the launch would not start on the new release before this is settled: {names}"
 
-    def _changes(self, units: Iterable[Unit], path: str) -> list[Change]:
-        return unique(
-            c for u in units for f in u.fixes if self._path[id(f)] == path for c in f.changes
-        )
-
-    def _paths(self, unit: Unit) -> set[str]:
-        return {self._path[id(f)] for f in unit.fixes}
-
-    def _prove_file(self, path: str, units: list[Unit]) -> tuple[Source, Reading]:
-        """Return the file after these units. Raises CannotRender or NotProved."""
+    def _prove_file(self, path: str, parts: Iterable[Part]) -> tuple[Source, Reading]:
+        """Return the file after these parts. Raises CannotRender or NotProved."""
         from vllm_migrate.engine import read_source
 
         file = self.tree.files[path]
-        changes = self._changes(units, path)
         source, reading = prove(
             file.source,
             file.reading,
-            changes,
+            _changes(parts),
             lambda s: read_source(s, file.host, self.tree.root),
             getattr(file.host, "verify", None),
         )
@@ -220,83 +227,109 @@ class Planner:
                 raise NotProved(f"the target would refuse {name.partition(' ')[2]} in the edited launch")
 
     def _prove_all(self) -> None:
-        """Prove the whole set file by file, and each unit alone where the set does not prove."""
-        by_path: dict[str, list[Unit]] = {}
-        for unit in self.units:
-            for path in self._paths(unit):
-                by_path.setdefault(path, []).append(unit)
+        """Prove all parts of a file together, and one by one where that fails."""
+        by_path: dict[str, list[Part]] = {}
+        for part in self.parts:
+            if not part.dead:
+                by_path.setdefault(part.path, []).append(part)
         for path in sorted(by_path):
-            units = [u for u in by_path[path] if not u.dead]
-            if not units:
-                continue
+            self._prove_parts(path, by_path[path])
+
+    def _prove_parts(self, path: str, parts: list[Part]) -> tuple[Source, Reading] | None:
+        """Return the file after all of the parts that prove; the others are withheld."""
+        if not parts:
+            return None
+        try:
+            return self._prove_file(path, parts)
+        except (CannotRender, NotProved) as error:
+            if len(parts) == 1:
+                self._kill(parts[0], f"the rewrite could not be proved: {error}")
+                return None
+        good: list[Part] = []
+        last: tuple[Source, Reading] | None = None
+        half = len(parts) // 2
+        for some in (parts[:half], parts[half:]):
             try:
-                self._prove_file(path, units)
+                last = self._prove_file(path, [*good, *some])
+                good += some
                 continue
             except (CannotRender, NotProved):
                 pass
-            good: list[Unit] = []
-            for unit in units:
+            for part in some:
                 try:
-                    self._prove_file(path, [*good, unit])
-                    good.append(unit)
+                    last = self._prove_file(path, [*good, part])
+                    good.append(part)
                 except (CannotRender, NotProved) as error:
-                    self._kill(unit, str(error))
+                    self._kill(part, f"the rewrite could not be proved: {error}")
+        return last
 
-    def _kill(self, unit: Unit, reason: str) -> None:
-        unit.dead = reason
-        for finding in unit.findings:
-            _take(finding, f"the rewrite could not be proved: {reason}")
+    def _kill(self, part: Part, reason: str) -> None:
+        if part.dead:
+            return
+        part.dead = reason
+        for finding in part.findings:
+            _take(finding, reason)
+        for other in self.parts:
+            if part in other.needs:
+                self._kill(other, f"it needs the pin to move: {reason}")
 
     def _show_edits(self, unit: Unit) -> None:
-        for fix in unit.fixes:
-            path = self._path[id(fix)]
+        """Give each fix its edits; fixes applied together show all edits of the unit."""
+        edits: list[tuple[str, Edit]] = []
+        for path in sorted(unit.paths):
+            mine = [p for p in unit.alive if p.path == path]
             try:
-                fix.edits = [(path, e) for e in sorted(render(unique(fix.changes)))]
-            except CannotRender:
-                # Alone it cannot be written, only together with the others of its unit.
-                paths = {path}
-                try:
-                    fix.edits = [(p, e) for p in paths for e in sorted(render(self._changes([unit], p)))]
-                except CannotRender:
-                    fix.edits = []
+                edits += [(path, e) for e in sorted(render(_changes(mine)))]
+            except CannotRender as error:
+                for part in mine:
+                    self._kill(part, str(error))
+        for part in unit.alive:
+            for fix in part.fixes:
+                fix.edits = edits
 
-    def apply(self) -> dict[str, list[Fix]]:
-        """Put the chosen units into the files; return the changed paths and what was applied there."""
-        chosen = [u for u in self.units if not u.dead and (u.safe or self.data.config.unsafe_fixes)]
+    def apply(self, *, first: bool = True) -> dict[str, list[Fix]]:
+        """Put the chosen units into the files; return the changed paths and what was applied there.
+
+        first: this is the first round; fixes picked one by one are all of it.
+        """
+        config = self.data.config
+        chosen = [u for u in self.units if u.alive and (u.safe or config.unsafe_fixes)]
+        if config.chosen is not None:
+            picked = [
+                u for u in chosen if any(place_key(f) in (config.chosen or ()) for p in u.alive for f in p.findings)
+            ]
+            chosen = picked if first else []
         done: dict[str, tuple[Source, Reading]] = {}
         while True:
-            failed: Unit | None = None
+            before = sum(len(u.alive) for u in chosen)
             done = {}
-            by_path: dict[str, list[Unit]] = {}
-            for unit in chosen:
-                for path in self._paths(unit):
-                    by_path.setdefault(path, []).append(unit)
-            for path, units in sorted(by_path.items()):
-                good: list[Unit] = []
-                try:
-                    done[path] = self._prove_file(path, units)
-                    continue
-                except (CannotRender, NotProved):
-                    pass
-                for unit in units:
-                    try:
-                        done[path] = self._prove_file(path, [*good, unit])
-                        good.append(unit)
-                    except (CannotRender, NotProved) as error:
-                        self._kill(unit, str(error))
-                        failed = unit
-                        break
-                if failed is not None:
-                    break
-            if failed is None:
+            for path in sorted({p for u in chosen for p in u.paths}):
+                after = self._prove_parts(path, [p for u in chosen for p in u.alive if p.path == path])
+                if after is not None:
+                    done[path] = after
+            if sum(len(u.alive) for u in chosen) == before:
                 break
-            chosen.remove(failed)
         out: dict[str, list[Fix]] = {}
         for path, (source, reading) in done.items():
             file = self.tree.files[path]
             file.source, file.reading = source, reading
-            out[path] = [f for u in chosen for f in u.fixes if self._path[id(f)] == path]
+            out[path] = [f for u in chosen for p in u.alive if p.path == path for f in p.fixes]
         return out
+
+
+def _changes(parts: Iterable[Part]) -> list[Change]:
+    return unique(c for part in parts for fix in part.fixes for c in fix.changes)
+
+
+def _root(parent: dict[object, object], token: object) -> object:
+    while parent.setdefault(token, token) != token:
+        parent[token] = parent[parent[token]]
+        token = parent[token]
+    return token
+
+
+def _join(parent: dict[object, object], one: object, other: object) -> None:
+    parent[_root(parent, one)] = _root(parent, other)
 
 
 def _take(finding: Finding, reason: str) -> None:

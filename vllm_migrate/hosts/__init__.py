@@ -96,9 +96,16 @@ def host_for(path: str, head: str) -> Host | None:
 
 
 def read_guest(name: str, region: Region, context: Context) -> Reading:
-    """Read a guest with the named host; an empty reading where there is no such host."""
+    """Read a guest with the named host; an empty reading where there is no such host.
+
+    What does not parse in a guest is no fault of the file: it may be a template, or text of another tool.
+    """
     module = host(name)
-    return module.read(region, context) if module is not None else Reading()
+    if module is None:
+        return Reading()
+    reading = module.read(region, context)
+    reading.problems = [p for p in reading.problems if p.kind != "syntax"]
+    return reading
 
 
 def read_shell(region: Region, context: Context) -> Reading:
