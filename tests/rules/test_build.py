@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from pin_cases import judge
 
-from vllm_migrate.rules.source_build import below, distro_of
+from vllm_migrate.rules.source_build import below, distro_of, toolchains
+from vllm_migrate.versions_key import matches
 
 SOURCE = """FROM nvidia/cuda:13.0.2-devel-ubuntu{ubuntu}
 RUN apt-get update && apt-get install -y gcc-{gcc} g++-{gcc} git
@@ -161,3 +164,16 @@ def test_distributions_are_read_from_base_images() -> None:
     found = [distro_of(n) for n in names]
     assert [d.name if d else None for d in found] == ["Ubuntu 22.04", "Ubuntu 24.04", "Debian 12", "Debian 11"]
     assert distro_of("vllm/vllm-openai:v0.20.2-ubuntu2404") is None
+
+
+def test_the_data_about_toolchains_can_be_used() -> None:
+    data = toolchains()
+    patterns = [*data["source_build"], *data["not_compiled"], *data["other_device"], data["other_python"]]
+    for pattern in [*patterns, *(r["match"] for r in data["distributions"]), *(r["match"] for r in data["paths"])]:
+        re.compile(pattern)
+    for row in [*data["wheels"], *data["wheel_glibc"]]:
+        matches(row["releases"], "0.33.0")
+    names = {row["name"]: row for row in data["distributions"]}
+    for old, new in data["base_raises"].items():
+        raised = distro_of(new)
+        assert raised is not None and set(names[old]["gcc"]) < set(raised.gcc)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.model import Pin, is_hole
+from vllm_migrate.rules.base_images import raised_rest
 from vllm_migrate.rules.context import Context, PinContext
-from vllm_migrate.rules.distribution import at_pin, join, raised_rest, verdict_of
+from vllm_migrate.rules.distribution import at_pin, join, verdict_of
 from vllm_migrate.rules.pin_tools import Verdict, editable, finding, kept, replacing
 from vllm_migrate.rules.registry import Rule
 from vllm_migrate.rules.source_build import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
@@ -10,19 +9,11 @@ from dataclasses import replace
 from vllm_migrate.distribution import distribution, major
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.model import Pin, Replace, is_hole
+from vllm_migrate.rules.base_images import judge_base
 from vllm_migrate.rules.context import Context, PinContext
-from vllm_migrate.rules.image_moves import cuda_of, judge_image, needs_of, why_new_cuda
+from vllm_migrate.rules.image_moves import judge_image, why_new_cuda
 from vllm_migrate.rules.pin_tools import Verdict, editable, finding, kept, new_text, replacing, scope, sharing
 from vllm_migrate.rules.registry import Rule
-from vllm_migrate.rules.source_build import (
-    below,
-    compiles_vllm,
-    distro_of,
-    floor_of,
-    for_cuda,
-    install_for,
-    toolchains,
-)
 from vllm_migrate.rules.wheel_moves import (
     judge_archive,
     judge_own_index,
@@ -41,7 +32,7 @@ from vllm_migrate.versions import (
     requirement_of,
     wheel_version,
 )
-from vllm_migrate.versions_key import key, matches
+from vllm_migrate.versions_key import key
 
 RULES = (
     Rule(
@@ -242,7 +233,7 @@ def verdict_of(ctx: PinContext) -> Verdict | None:
         if image is not None:
             return judge_image(image, pin.whole, ctx.origin, target)
         if pin.kind == "base":
-            return _base(ctx, pin)
+            return judge_base(ctx, pin, wanted_channel(ctx, pin) or _default(ctx))
         return _bare(ctx, pin)
     if any(is_hole(c) for c in pin.text):
         return None
@@ -340,75 +331,6 @@ def _index(ctx: PinContext, pin: Pin) -> Verdict | None:
     return judge_torch_index(index, pin.whole, wanted, ctx.target.version)
 
 
-def _base(ctx: PinContext, pin: Pin) -> Verdict | None:
-    """A base image that is not vLLM's: its CUDA and its C library."""
-    installs = [p for p in pins_of_vllm(ctx.reading.pins) if p.kind in ("requirement", "url", "git")]
-    compiles = compiles_vllm(ctx)
-    if not installs and not compiles:
-        return None
-    cuda = re.search(r"(?:^|/)nvidia/cuda:(?P<version>(?P<major>\d+)(?:\.\d+)*)(?P<rest>-[\w.-]+)?$", pin.whole)
-    if cuda is not None and for_cuda(ctx):
-        return _cuda_base(ctx, pin, cuda, compiles)
-    other = re.search(r"(?:^|/)pytorch/pytorch:.*?cuda(?P<version>(?P<major>\d+)\.\d+)", pin.whole)
-    wanted = wanted_channel(ctx, pin) or _default(ctx)
-    if other is not None and for_cuda(ctx) and wanted and int(other["major"]) < int(major(wanted)):
-        says = f"{pin.whole} has CUDA {other['version']}, vLLM {ctx.target.version} is built for {cuda_of(wanted)}"
-        help_text = f"take a base with CUDA {cuda_of(wanted)} and the torch that {ctx.target.version} requires"
-        return Verdict("VM503", "warning", pin.whole, says, help=help_text, why=why_new_cuda(wanted))
-    return None if compiles else _glibc(ctx, pin)
-
-
 def _default(ctx: Context) -> str:
     new = distribution().channel_at(ctx.target.version)
     return new.wheel if new is not None else ""
-
-
-def _cuda_base(ctx: PinContext, pin: Pin, cuda: re.Match[str], compiles: bool) -> Verdict | None:
-    wanted = wanted_channel(ctx, pin) or _default(ctx)
-    if not wanted or int(cuda["major"]) >= int(major(wanted)):
-        return None if compiles else _glibc(ctx, pin)
-    fact = str(ctx.target.facts.get("cuda") or "")
-    version = fact if fact.split(".", 1)[0] == major(wanted) else ""
-    says = f"{pin.whole} has CUDA {cuda['version']}, vLLM {ctx.target.version} is built for {cuda_of(wanted)}"
-    verdict = Verdict("VM503", "warning", pin.whole, says, help=f"before moving make sure of {needs_of(wanted)}")
-    rest = re.sub(r"-cudnn\d+", "-cudnn", cuda["rest"] or "")
-    gone = next((d for d in toolchains()["base_gone"].get(major(wanted), ()) if d in rest), "")
-    if gone:
-        verdict.withheld = f"there is no CUDA {cuda_of(wanted)} base on {gone}; choose ubuntu22.04 or later by hand"
-        return verdict
-    if not version or not rest:
-        verdict.withheld = f"choose a base with CUDA {cuda_of(wanted)} by hand"
-        return verdict
-    raised = raised_rest(ctx, rest) if compiles else rest
-    verdict.text = pin.whole[: cuda.start("version")] + version + raised
-    verdict.replacement, verdict.description = verdict.text, f"move {pin.whole} to {verdict.text}"
-    verdict.safety, verdict.why = "unsafe", why_new_cuda(wanted)
-    if raised != rest:
-        verdict.why += "; another Ubuntu has other packages and another Python"
-    return verdict
-
-
-def raised_rest(ctx: Context, rest: str) -> str:
-    """Return the flavour of a base with its distribution raised where its compilers are below the floor."""
-    floor = floor_of(ctx)
-    distro = distro_of(rest)
-    if not floor or distro is None or not all(below(v, floor) for v in distro.gcc):
-        return rest
-    up = toolchains()["base_raises"].get(distro.name, "")
-    better = distro_of(up)
-    if better is None or install_for(floor) not in better.gcc:
-        return rest
-    return re.sub(r"ubuntu\d\d\.\d\d", up, rest)
-
-
-def _glibc(ctx: Context, pin: Pin) -> Verdict | None:
-    """The wheel needs a C library that the base image does not have."""
-    distro = distro_of(pin.whole)
-    if distro is None:
-        return None
-    for row in toolchains()["wheel_glibc"]:
-        if matches(row["releases"], ctx.target.version) and below(distro.glibc, row["glibc"]):
-            says = f"the {ctx.target.version} wheel needs glibc {row['glibc']}, {distro.name} has {distro.glibc}"
-            help_text = "take a newer base image; pip would otherwise try to compile vLLM"
-            return Verdict("VM503", "error", pin.whole, says, help=help_text)
-    return None
