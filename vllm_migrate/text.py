@@ -239,6 +239,13 @@ class Region:
             return None
         return Span(up_start, up_end)
 
+    def written(self, new: str, start: int, end: int) -> str | None:
+        """Return how the parent's text writes `new` in place of a guest span; see `escape`.
+
+        Regions that need to know where the span ends (whole lines of an indented block) override this.
+        """
+        return self.escape(new, start)
+
     def span(self, start: int, end: int) -> Span | None:
         """Return the source's span of a guest span, or None where it has no exact one."""
         region: Region = self
@@ -274,7 +281,7 @@ class Region:
         here, text = Span(start, end), new
         while region.parent is not None:
             up = region.to_parent(here.start, here.end)
-            escaped = region.escape(text, here.start) if text else text
+            escaped = region.written(text, here.start, here.end) if text else text
             if up is None or escaped is None:
                 return None
             here, text, region = up, escaped, region.parent

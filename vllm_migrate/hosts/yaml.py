@@ -1,0 +1,127 @@
+"""YAML: manifests, compose files, chart values and templates, workflows, task files, config files."""
+
+from __future__ import annotations
+
+import re
+
+from vllm_migrate.hosts import Context
+from vllm_migrate.model import Problem, Reading
+from vllm_migrate.text import Region
+
+NAME = "yaml"
+
+_SUFFIXES = (
+    ".yaml",
+    ".yml",
+    ".yaml.j2",
+    ".yml.j2",
+    ".yaml.jinja",
+    ".yaml.jinja2",
+    ".yml.jinja2",
+    ".yaml.tmpl",
+    ".yml.tmpl",
+    ".yaml.tpl",
+    ".yml.tpl",
+    ".yaml.gotmpl",
+    ".yaml.template",
+    ".yml.template",
+    ".yaml.example",
+    ".yml.example",
+    ".yaml.sample",
+    ".yml.sample",
+    ".yaml.in",
+    ".sky",
+)
+_GENERATED = re.compile(
+    r"(?i)\bdo not (?:edit|modify)\b|@generated\b"
+    r"|\b(?:auto[- ]?generated|automatically generated|generated) (?:by|from|file)\b"
+    r"|^# Source: \S+/templates/\S+",
+    re.M,
+)
+
+
+def claims(path: str, head: str) -> bool:
+    name = path.rsplit("/", 1)[-1].lower()
+    if name.endswith(_SUFFIXES):
+        return True
+    return ("/templates/" in f"/{path}" and name.endswith(".tpl")) and not head.startswith("#!")
+
+
+def read(region: Region, context: Context) -> Reading:
+    """Return what the YAML documents of a file or guest start, configure and pin.
+
+    A document that does not parse is a `syntax` problem; the others are read all the same.
+    """
+    return _read(region, context, config=False)
+
+
+def read_config(region: Region, context: Context) -> Reading:
+    """Read a file that a launch names with `--config`: every key of its top is an option."""
+    return _read(region, context, config=True)
+
+
+def _read(region: Region, context: Context, *, config: bool) -> Reading:
+    from vllm_migrate.hosts.yaml_edit import Document
+    from vllm_migrate.hosts.yaml_mask import mask
+    from vllm_migrate.hosts.yaml_tree import parse
+
+    masked = mask(region.text)
+    tree = parse(masked.text)
+    out = Reading()
+    for message, offset in tree.errors:
+        place = region.nearest_span(offset, offset)
+        out.problems.append(Problem("syntax", f"not valid YAML: {message}", place.start, place.start))
+    locked = generated(region, out)
+    document = Document(NAME, region, masked, tree.roots)
+    out.extend(read_document(document, context, locked, config=config))
+    return out
+
+
+def generated(region: Region, out: Reading) -> str:
+    """Return why a generated file must not be edited, "" for any other; adds the problem to `out`."""
+    head = "\n".join(
+        line for line in region.text[:4000].split("\n")[:12] if re.match(r"\s*(?:#|//|\{|\"|---|/\*)", line)
+    )
+    found = _GENERATED.search(head)
+    if found is None:
+        return ""
+    if region.parent is None:
+        at = region.text.find(found[0])
+        out.problems.append(
+            Problem("generated", "the file says that it is generated", max(at, 0), max(at, 0) + len(found[0]))
+        )
+    return "generated file"
+
+
+def read_document(document: object, context: Context, locked: str, *, config: bool = False) -> Reading:
+    """Read all documents of a parsed text (YAML or JSON)."""
+    from vllm_migrate.hosts.yaml_edit import Document
+    from vllm_migrate.hosts.yaml_items import Items
+    from vllm_migrate.hosts.yaml_reader import Reader
+
+    assert isinstance(document, Document)
+    out = Reading()
+    items = Items(document, locked)
+    for root in document.roots:
+        reader = Reader(document, items, context, root)
+        if config and root.kind == "mapping":
+            reader.settings.config(root)
+            out.extend(reader.out)
+        else:
+            out.extend(reader.run())
+    items.lock_shared()
+    _link_configs(out)
+    return out
+
+
+def _link_configs(out: Reading) -> None:
+    """Note the files that launches name with `--config`."""
+    for site in out.sites:
+        words = site.words
+        for i, word in enumerate(words):
+            name, equals, value = word.text.partition("=")
+            if name != "--config":
+                continue
+            target = value if equals else words[i + 1].text if i + 1 < len(words) else ""
+            if target and not target.startswith("/") and re.fullmatch(r"[\w./-]+", target):
+                out.links.append(target)

@@ -1,0 +1,412 @@
+"""Containers of pods, of compose services and of task definitions, and what they start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vllm_migrate.hosts import read_python, read_shell
+from vllm_migrate.hosts import yaml_names as names
+from vllm_migrate.hosts.yaml_edit import Home
+from vllm_migrate.hosts.yaml_homes import NewKey
+from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
+from vllm_migrate.launch import Launch, container_launch, find_launch, is_server_image, script_of
+from vllm_migrate.model import Container, Pin, Site, Variable, Word, is_hole
+from vllm_migrate.text import Region, Span
+
+if TYPE_CHECKING:
+    from vllm_migrate.hosts.yaml_reader import Path, Reader
+
+_SERVER = "vllm/vllm-openai"
+_QUIET = re.compile(
+    r"(?:echo|sleep|mkdir|cd|set|export|exec|nohup|true|:|if|then|else|elif|fi|for|do|done|while|case|esac|test|\[|\[\["
+    r"|rm|cp|mv|ln|chmod|cat|source|\.|umask|ulimit|printf|trap|wait|unset|shift|tee|pip|pip3|uv|apt-get|apt|hostname"
+    r"|[A-Za-z_]\w*=.*|\}|\{|#.*|-.*|\\)$"
+)
+
+
+@dataclass
+class Command:
+    """What a container runs. head: its command or entry point; tail: its arguments."""
+
+    head: Pair | None = None
+    tail: Pair | None = None
+    words: list[Word] = field(default_factory=list)
+    count: int = 0
+    """How many of the words are the head's."""
+    open: bool = False
+
+
+class Containers:
+    """Reads one container after the other into the reader's findings."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+
+    def read(self, use: Use, path: Path) -> None:
+        """Read a container: its image, environment, and the process it starts."""
+        reader, node = self.reader, use.node
+        owner = reader.owner(node)
+        image, pins = self._image(node, owner)
+        command = self._command(node, path)
+        verdict = self._verdict(node, path, image)
+        other = verdict == "other"
+        variables, env_home = self._environment(node)
+        around = [*reader.surroundings(), *variables]
+        sites: list[Site] = []
+        scripted = self._script(node, command, owner, image, around)
+        if scripted is not None:
+            sites = scripted
+            quiet = len(sites) == 1 and self._is_quiet(command, sites[0])
+        else:
+            site = self._launch(use, command, image, verdict, owner, path)
+            sites = [site] if site is not None else []
+            reader.out.sites += sites
+            quiet = True
+        if sites:
+            self._touch(use, node)
+            reader.items.touch_pair(command.head)
+            reader.items.touch_pair(command.tail)
+            for name in names.ENVIRONMENTS:
+                reader.items.touch_pair(node.find(name))
+        for site in sites:
+            site.variables += [v for v in around if not any(v is w for w in site.variables)]
+            site.pins += [p for p in pins if not any(p is q for q in site.pins)]
+            if site.variable_home is None or site.host == reader.document.host:
+                site.variable_home = env_home or self._new_env(node, path)
+            if self._masked(node, command):
+                site.open = True
+        for variable in variables:
+            variable.scope = "process"
+            reader.items.only(variable, bool(sites) and quiet)
+        if variables and not sites and not other:
+            reader.unseen += [v for v in reader.interesting(variables) if v not in reader.unseen]
+        if sites:
+            self._endpoints(node)
+        self._finish(node, command)
+
+    def _finish(self, node: Node, command: Command) -> None:
+        done = self.reader.done
+        for pair in (command.head, command.tail):
+            if pair is not None:
+                done |= {id(pair), id(pair.node)}
+                done |= {id(u.node) for u in pair.node.items}
+        for name in names.ENVIRONMENTS:
+            found = node.find(name)
+            if found is not None:
+                done |= {id(found), id(found.node)}
+
+    def _touch(self, use: Use, node: Node) -> None:
+        items = self.reader.items
+        here: Use | None = use
+        while here is not None:
+            items.touch(here)
+            here = here.holder.uses[0] if here.holder is not None and here.holder.uses else None
+        items.touch_merges(node)
+
+    # -- image and environment
+
+    def _image(self, node: Node, owner: str) -> tuple[str, list[Pin]]:
+        """Return the image's text as far as it is known, and its pins."""
+        pair = node.find("image", "Image", "baseImage")
+        if pair is None or pair.node.kind != "scalar":
+            mapping = pair.node if pair is not None and pair.node.kind == "mapping" else node
+            found = self.reader.pins.split_image(mapping, owner)
+            return (found.whole, [found]) if found is not None else ("", [])
+        self.reader.items.touch(pair.use)
+        pin = self.reader.pins.image(pair, owner)
+        if pin is None:
+            text = pair.node.text
+            return ("" if "$" in text and "vllm" not in text.lower() else text), []
+        pins = [pin]
+        return pin.whole, pins
+
+    def _environment(self, node: Node) -> tuple[list[Variable], Home | None]:
+        out: list[Variable] = []
+        home: Home | None = None
+        for name in names.ENVIRONMENTS:
+            pair = node.find(name)
+            if pair is None or pair.node.kind not in ("mapping", "sequence"):
+                continue
+            found, container = self.reader.items.environment(pair)
+            out += found
+            home = home or container
+        links = node.get("env_file")
+        if links is not None:
+            for text in _texts(links):
+                self.reader.out.links.append(text)
+        return out, home
+
+    def _new_env(self, node: Node, path: Path) -> Container | None:
+        document = self.reader.document
+        if not node.pairs:
+            return None
+        if self.reader.compose:
+            return NewKey(document, node, "environment", "strings")
+        if any(p.name in ("Image", "Command") for p in node.pairs):
+            return NewKey(document, node, "Environment", "pairs", ("Name", "Value"))
+        if path and path[-1].startswith("[") and len(path) > 1 and path[-2] == "containerDefinitions":
+            return NewKey(document, node, "environment", "pairs")
+        if node.find("engine") is not None and self.reader.kind == "Model":
+            return NewKey(document, node, "env", "map")
+        return NewKey(document, node, "env", "pairs")
+
+    # -- command
+
+    def _command(self, node: Node, path: Path) -> Command:
+        entry = node.find("entrypoint", "entryPoint", "EntryPoint")
+        cmd = node.find("command", "Command")
+        args = node.find("args", "Args")
+        composed = entry is not None or self.reader.compose or (cmd is not None and cmd.name == "Command")
+        if path and len(path) > 1 and path[-2] == "containerDefinitions":
+            composed = True
+        made = Command(entry, cmd) if composed and args is None else Command(cmd or entry, args)
+        for pair, head in ((made.head, True), (made.tail, False)):
+            if pair is None:
+                continue
+            if pair.node.kind == "sequence":
+                words, open_ended = self.reader.items.list_words(pair.node, split=False)
+                made.open = made.open or open_ended
+            elif pair.node.kind == "scalar" and pair.node.text.strip():
+                words, _ = self.reader.items.string_words(pair.node)
+            else:
+                words = []
+            made.words += words
+            if head:
+                made.count = len(words)
+        return made
+
+    def _verdict(self, node: Node, path: Path, image: str) -> str:
+        """Return "vllm", "other" or "" (not known) for the program a container's image starts."""
+        served = node.get("modelFormat")
+        words = [node.scalar(k) for k in ("engine", "runtime", "backend", "backendName")]
+        runtime = " ".join([*words, served.scalar("name") if served is not None else ""])
+        if runtime.strip():
+            return "vllm" if "vllm" in runtime.lower() else "other"
+        if image:
+            if is_server_image(image):
+                return "vllm"
+            if any(is_hole(c) for c in image) or "$" in image or "{{" in image:
+                named = self._hint(node, path)
+                return "vllm" if named or self._names_vllm(node) else ""
+            return "other" if not self._named(node) else "vllm"
+        return "vllm" if self._hint(node, path) else ""
+
+    def _names_vllm(self, node: Node) -> bool:
+        pair = node.find("image", "Image", "baseImage")
+        if pair is None:
+            return False
+        text = self.reader.document.text[pair.node.start : pair.node.end].lower()
+        return "vllm" in text and not names.other_program(text)
+
+    def _named(self, node: Node) -> bool:
+        name = node.scalar("name", "container_name", "Name")
+        return names.our_program(name) and not names.other_program(name)
+
+    def _hint(self, node: Node, path: Path) -> bool:
+        if self._named(node):
+            return True
+        return any(names.our_program(p) and not names.other_program(p) for p in path[-1:] if not p.startswith("["))
+
+    def _script(
+        self, node: Node, command: Command, owner: str, image: str, variables: Sequence[Variable]
+    ) -> list[Site] | None:
+        """Read the script of `sh -c SCRIPT`; None where the container runs none."""
+        reader = self.reader
+        region = self._script_region(command)
+        if region is None:
+            return None
+        context = reader.guest_context(owner, image, variables)
+        head = region.text.lstrip()[:80].split("\n", 1)[0]
+        python = head.startswith(("import ", "from ")) or (head.startswith("#!") and "python" in head)
+        reading = (read_python if python else read_shell)(region, context)
+        return reader.adopt(reading, owner, ())
+
+    def _script_region(self, command: Command) -> Region | None:
+        """Return the text of the script a container runs, or None."""
+        items = self.reader.items
+        for pair in (command.head, command.tail):
+            if pair is None or pair.node.kind != "scalar" or not pair.node.text.strip():
+                continue
+            words = [w for w in command.words if w.region is items.region_of(pair.node)]
+            texts = [w.text for w in words]
+            if script_of(texts) is not None:
+                return items.region_of(pair.node)
+            if (
+                not self.reader.compose
+                and texts
+                and not texts[0].startswith("-")
+                and ("\n" in pair.node.text.strip() or re.search(r"&&|\|\||;|\$\(", pair.node.text))
+            ):
+                return items.region_of(pair.node)
+        texts = [w.text for w in command.words]
+        at = script_of(texts)
+        if at is None:
+            return None
+        return self._word_region(command, command.words[at])
+
+    def _word_region(self, command: Command, word: Word) -> Region | None:
+        for pair in (command.head, command.tail):
+            if pair is None or pair.node.kind != "sequence":
+                continue
+            for use in pair.node.items:
+                if use.node.kind == "scalar" and self.reader.items.made.get(("word", id(use))) is word:
+                    return self.reader.items.region_of(use.node)
+        if word.region is not self.reader.document.region:
+            # The script is one word of a string of words.
+            inside = word.region.text[word.span.start : word.span.end]
+            if inside == word.text:
+                return word.region.slice(word.span.start, word.span.end)
+        return None
+
+    def _is_quiet(self, command: Command, site: Site) -> bool:
+        """Tell whether a script starts nothing but one site that could see the container's environment."""
+        region = self._script_region(command)
+        if region is None:
+            return False
+        whole = region.nearest_span(0, len(region.text))
+        place = site.place
+        text = region.source.text
+        rest = text[whole.start : place.start] + "\n" + text[place.end : whole.end]
+        rest = re.sub(r"\\\r?\n", " ", rest)
+        for statement in re.split(r"[\n;&|]+|\bthen\b|\bdo\b|\belse\b", rest):
+            words = statement.strip().strip("\"'()").split()
+            if words and not _QUIET.match(words[0]):
+                return False
+        return True
+
+    # -- launch
+
+    def _launch(self, use: Use, command: Command, image: str, verdict: str, owner: str, path: Path) -> Site | None:
+        reader, node = self.reader, use.node
+        words = self._expanded(command)
+        texts = [w.text for w in words]
+        shown = _SERVER if verdict == "vllm" and not (image and is_server_image(image)) else image
+        launch = container_launch(texts, shown if verdict != "other" else "", command.count) if texts else None
+        if launch is None and not texts and verdict == "vllm" and self._runs_image(node, path, image):
+            launch = Launch("serve", 0, 0)
+        if launch is None and not command.count and texts and texts[0].startswith("-") and verdict == "":
+            launch = Launch("values", 0, 0) if reader.mentions_vllm and self._plausible(node, path) else None
+        if launch is None and command.count and texts and verdict == "vllm":
+            launch = self._module(texts)
+        if launch is None:
+            return None
+        pair = command.tail or command.head or Pair(node, use)
+        start = min(p.start for p in (command.head, command.tail) if p is not None) if command.words else node.start
+        end = max((p.end for p in (command.head, command.tail) if p is not None), default=node.start)
+        site = Site(launch.entry_point, reader.document.host, reader.document.region, Span(start, max(end, start)))
+        site.words = words[launch.first :]
+        site.owner = owner
+        site.open = command.open or any(w.splits for w in site.words)
+        for i in launch.assignments:
+            name, _, value = words[i].text.partition("=")
+            variable = Variable(words[i].region, words[i].span, words[i].container, name=name, value=value)
+            variable.locked, variable.only = "written among the words of a command", True
+            site.variables.append(variable)
+        site.word_home = self._word_home(node, command, pair)
+        return site
+
+    def _module(self, texts: Sequence[str]) -> Launch | None:
+        return find_launch(texts)
+
+    def _plausible(self, node: Node, path: Path) -> bool:
+        return not any(names.other_program(p) for p in path[-3:]) and not names.other_program(node.scalar("name"))
+
+    def _runs_image(self, node: Node, path: Path, image: str) -> bool:
+        """Tell whether a container without a command is there to run the image's own server."""
+        holder = path[-2] if len(path) > 1 and path[-1].startswith("[") else ""
+        if holder in ("initContainers", "ephemeralContainers") or self.reader.document.mask.actions:
+            return False
+        if not (image and is_server_image(image)):
+            return False
+        return holder == "containers" or (self.reader.compose and len(path) == 2)
+
+    def _expanded(self, command: Command) -> list[Word]:
+        """Return the words with items of several words taken apart."""
+        out: list[Word] = []
+        items = self.reader.items
+        for pair in (command.head, command.tail):
+            if pair is None:
+                continue
+            if pair.node.kind == "sequence":
+                before = len(out)
+                lone = [u for u in pair.node.items if u.node.kind == "scalar"]
+                if len(lone) == 1 and len(pair.node.items) == 1 and self._is_line(lone[0].node):
+                    words, home = items.string_words(lone[0].node)
+                    home.seq = items.home(pair.node)
+                    out += words
+                else:
+                    out += items.list_words(pair.node)[0]
+                if pair is command.head:
+                    command.count = len(out) - before
+            elif pair.node.kind == "scalar" and pair.node.text.strip():
+                out += items.string_words(pair.node)[0]
+        return out
+
+    def _is_line(self, node: Node) -> bool:
+        parts = node.text.split()
+        return len(parts) > 2 and not node.text.startswith("-") and find_launch(parts) is not None
+
+    def _word_home(self, node: Node, command: Command, pair: Pair) -> Container | None:
+        items, document = self.reader.items, self.reader.document
+        last = command.tail or command.head
+        if last is not None and last.node.kind == "sequence" and last.node.items and not last.use.alias:
+            return items.home(last.node)
+        if last is not None and last.node.kind == "scalar" and last.node.text.strip():
+            return items.string_words(last.node)[1]
+        if last is not None or not node.pairs:
+            return None
+        return NewKey(document, node, "command" if self.reader.compose else "args", "words")
+
+    def _masked(self, node: Node, command: Command) -> bool:
+        """Tell whether template actions print lines among the arguments."""
+        mask = self.reader.document.mask
+        if not mask.actions:
+            return False
+        for pair in (command.head, command.tail):
+            if pair is None:
+                continue
+            end = self._until(node, pair)
+            if any(a.alone and not a.control for a in mask.within(pair.start, end)):
+                return True
+        return False
+
+    def _until(self, node: Node, pair: Pair) -> int:
+        """Return where the next key of the mapping begins, or the end of the value."""
+        holder = pair.use.holder
+        if holder is None or pair.use.index + 1 >= len(holder.pairs):
+            following = self.reader.document.text.find("\n", pair.end)
+            while (
+                following >= 0
+                and not self.reader.document.mask.text[
+                    following + 1 : self.reader.document.line_end(following + 1)
+                ].strip()
+            ):
+                ahead = self.reader.document.line_end(following + 1)
+                if ahead >= len(self.reader.document.text):
+                    return ahead
+                following = ahead
+            return max(following, pair.end)
+        return holder.pairs[pair.use.index + 1].start
+
+    def _endpoints(self, node: Node) -> None:
+        """Name the endpoints that probes ask a server for."""
+        reader = self.reader
+        for name in ("livenessProbe", "readinessProbe", "startupProbe"):
+            probe = node.get(name)
+            get = probe.get("httpGet") if probe is not None and probe.kind == "mapping" else None
+            where = get.get("path") if get is not None and get.kind == "mapping" else None
+            if where is not None and where.kind == "scalar" and where.text.startswith("/"):
+                reader.pins.mention(where, "endpoint", 0, len(reader.items.region_of(where).text))
+
+
+def _texts(node: Node) -> list[str]:
+    if node.kind == "scalar":
+        return [node.text] if node.text else []
+    out = []
+    for use in node.items:
+        child = use.node
+        out.append(child.text if child.kind == "scalar" else child.scalar("path"))
+    return [t for t in out if t and "$" not in t]

@@ -1,0 +1,551 @@
+"""Edits of a YAML (or JSON) text: items and keys that go, come, or get new values, as splices.
+
+All changes of one document are planned first, so that a key whose last item goes can go with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vllm_migrate.hosts import yaml_spell
+from vllm_migrate.hosts.listing import Listing
+from vllm_migrate.hosts.yaml_mask import Mask
+from vllm_migrate.hosts.yaml_tree import Node, Pair, Use, walk
+from vllm_migrate.model import CannotRender, Change, container_of
+from vllm_migrate.text import Edit, Region, Span, shrink
+
+_DASH_GAP = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
+
+
+@dataclass
+class Plan:
+    """What shall happen to a document's nodes.
+
+    removed: indices by collection; inserted: by collection and the index they follow (-1: first), each the
+    lines of an item or pair; values: new raw text of scalars; keys: new raw text of keys.
+    """
+
+    removed: dict[int, set[int]] = field(default_factory=dict)
+    inserted: dict[int, dict[int, list[list[str]]]] = field(default_factory=dict)
+    nodes: dict[int, Node] = field(default_factory=dict)
+    spots: list[Edit] = field(default_factory=list)
+
+    def remove(self, collection: Node, index: int) -> None:
+        self.nodes[id(collection)] = collection
+        self.removed.setdefault(id(collection), set()).add(index)
+
+    def insert(self, collection: Node, after: int, lines: list[str]) -> None:
+        self.nodes[id(collection)] = collection
+        self.inserted.setdefault(id(collection), {}).setdefault(after, []).append(lines)
+
+    def put(self, start: int, end: int, text: str) -> None:
+        self.spots.append(Edit(start, end, text))
+
+
+@dataclass(eq=False)
+class Document:
+    """The text of all documents of a file or guest, and what is needed to edit it.
+
+    fragile: names of keys that may not go although nothing is left of their value.
+    """
+
+    host: str
+    region: Region
+    mask: Mask
+    roots: list[Node]
+    only_json: bool = False
+    fragile: frozenset[str] = frozenset({"value"})
+
+    @property
+    def text(self) -> str:
+        return self.region.text
+
+    @property
+    def newline(self) -> str:
+        return self.region.source.newline
+
+    # -- rendering
+
+    def edits(self, changes: Sequence[Change]) -> list[Edit]:
+        """Render changes of any of the document's containers. Raises CannotRender."""
+        plan = Plan()
+        grouped: dict[int, tuple[Home, list[Change]]] = {}
+        for change in changes:
+            home = container_of(change)
+            if not isinstance(home, Home) or home.document is not self:
+                raise CannotRender("the item belongs to another container")
+            grouped.setdefault(id(home), (home, []))[1].append(change)
+        for home, own in grouped.values():
+            home.plan(plan, own)
+        return self._mapped(self.render(plan))
+
+    def render(self, plan: Plan) -> list[Edit]:
+        """Return the edits of the document's text for a plan."""
+        self._bubble(plan)
+        self._check_anchors(plan)
+        out: list[Edit] = []
+        for key, node in plan.nodes.items():
+            if self._gone(node, plan):
+                continue
+            removed = plan.removed.get(key, set())
+            inserted = {i: list(v) for i, v in plan.inserted.get(key, {}).items()}
+            if node.flow:
+                out += self._flow(node, removed, inserted)
+            else:
+                out += self._block(node, removed, inserted)
+        areas = [(e.start, e.end) for e in out if e.end > e.start]
+        for spot in plan.spots:
+            if not any(a <= spot.start and spot.end <= b and a < b for a, b in areas):
+                out.append(shrink(self.text, spot))
+        return [e for e in out if e.start != e.end or e.text]
+
+    def _mapped(self, edits: Sequence[Edit]) -> list[Edit]:
+        out = []
+        for edit in edits:
+            if self.mask.actions and not self.mask.whole(edit.start, edit.end):
+                raise CannotRender("the edit would touch a template action")
+            if self.mask.actions and edit.text and self.mask.within(edit.start, edit.end) and edit.start < edit.end:
+                kept = [self.text[a.start : a.end] for a in self.mask.within(edit.start, edit.end)]
+                if any(raw not in edit.text for raw in kept) and edit.text.strip():
+                    raise CannotRender("the edit would touch a template action")
+            if self.mask.actions and "{{" in self._foreign(edit):
+                raise CannotRender("the new text would be read as a template action")
+            up = self.region.edit(edit.start, edit.end, edit.text)
+            if up is None:
+                raise CannotRender("the text cannot be written at this place")
+            out.append(up)
+        return out
+
+    def _foreign(self, edit: Edit) -> str:
+        """Return new text without the actions that stood there before."""
+        text = edit.text
+        for action in self.mask.within(edit.start, edit.end):
+            text = text.replace(self.text[action.start : action.end], "")
+        return text
+
+    def _gone(self, node: Node, plan: Plan) -> bool:
+        """Tell whether a node lies inside what is removed."""
+        use = node.uses[0] if node.uses else None
+        while use is not None and use.holder is not None:
+            if use.index in plan.removed.get(id(use.holder), ()):
+                return True
+            use = use.holder.uses[0] if use.holder.uses else None
+        return False
+
+    def _bubble(self, plan: Plan) -> None:
+        """Take away the key or item of every collection that is emptied."""
+        waiting = list(plan.nodes.values())
+        while waiting:
+            node = waiting.pop()
+            gone = plan.removed.get(id(node), set())
+            if not gone or len(gone) < len(node.children) or any(plan.inserted.get(id(node), {}).values()):
+                continue
+            use = node.uses[0] if node.uses else None
+            if use is None or use.holder is None:
+                raise CannotRender("nothing would be left of the document")
+            if use.holder.kind == "mapping" and use.holder.pairs[use.index].name in self.fragile:
+                raise CannotRender(f"nothing would be left of `{use.holder.pairs[use.index].name}:`")
+            plan.remove(use.holder, use.index)
+            waiting.append(use.holder)
+
+    def _check_anchors(self, plan: Plan) -> None:
+        """Refuse to take away an anchor that is used where it stays."""
+        for key, indices in plan.removed.items():
+            holder = plan.nodes[key]
+            for index in indices:
+                use = holder.children[index]
+                if use.alias:
+                    continue
+                for node in walk(use.node):
+                    if node.anchor and any(u.alias and not self._use_gone(u, plan) for u in node.uses):
+                        raise CannotRender(f"the anchor &{node.anchor} is used elsewhere")
+
+    def _use_gone(self, use: Use, plan: Plan) -> bool:
+        if use.holder is None:
+            return False
+        return use.index in plan.removed.get(id(use.holder), ()) or self._gone(use.holder, plan)
+
+    # -- flow collections
+
+    def _flow(self, node: Node, removed: set[int], inserted: dict[int, list[list[str]]]) -> list[Edit]:
+        spans = [Span(c.start, c.end) for c in (node.items if node.kind == "sequence" else node.pairs)]
+        comment = "" if self.only_json else "#"
+        listing = Listing(self.text, spans, node.body + 1, ",", comment=comment, newline=self.newline)
+        raws: dict[int, list[str]] = {}
+        for after, payloads in inserted.items():
+            if any(len(lines) != 1 for lines in payloads):
+                raise CannotRender("a block cannot be written inside a flow collection")
+            raws[after] = [lines[0] for lines in payloads]
+        return listing.edits(sorted(removed), {}, raws)
+
+    # -- block collections
+
+    def begin(self, node: Node, index: int) -> int:
+        """Return where an item's dash or a pair's key stands."""
+        if node.kind == "mapping":
+            return node.pairs[index].start
+        at = node.body if index == 0 else node.items[index - 1].end
+        if index:
+            previous = node.items[index - 1].node
+            if previous.kind == "scalar" and previous.style in ("|", ">"):
+                at = self.line_end(at)
+        match = _DASH_GAP.match(self.mask.text, at)
+        found = match.end() if match else at
+        if self.mask.text[found : found + 1] != "-":
+            raise CannotRender("the list's markers are not where they should be")
+        return found
+
+    def _end(self, node: Node, index: int) -> int:
+        return (node.pairs[index] if node.kind == "mapping" else node.items[index]).end
+
+    def line_start(self, offset: int) -> int:
+        return max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset)) + 1
+
+    def line_end(self, offset: int) -> int:
+        found = re.compile(r"[\r\n]|\Z").search(self.text, offset)
+        assert found is not None
+        return found.start()
+
+    def next_line(self, offset: int) -> int:
+        end = self.line_end(offset)
+        return end + (2 if self.text.startswith("\r\n", end) else 1 if end < len(self.text) else 0)
+
+    def column(self, offset: int) -> int:
+        return offset - self.line_start(offset)
+
+    def _leads(self, offset: int) -> bool:
+        """Tell whether only blanks (of the masked text) stand before an offset on its line."""
+        return not self.mask.text[self.line_start(offset) : offset].strip(" \t")
+
+    def _block(self, node: Node, removed: set[int], inserted: dict[int, list[list[str]]]) -> list[Edit]:
+        out: list[Edit] = []
+        removed = set(removed)
+        for after in sorted(inserted):
+            slot = after if after in removed else after + 1
+            while inserted[after] and slot in removed and slot < len(node.children):
+                # What comes takes the place, and so the line, of what goes.
+                removed.discard(slot)
+                out.append(self._in_place(node, slot, inserted[after].pop(0)))
+                slot += 1
+            if slot - 1 > after:
+                inserted.setdefault(slot - 1, [])[:0] = inserted[after]
+                inserted[after] = []
+        out += self._removals(node, removed)
+        for after, payloads in inserted.items():
+            if payloads:
+                out += self._insertion(node, after, payloads, removed)
+        return out
+
+    def _in_place(self, node: Node, index: int, lines: list[str]) -> Edit:
+        begin = self.begin(node, index)
+        start = begin
+        if node.kind == "sequence":
+            use = node.items[index]
+            start = use.start if use.end > use.start else begin + 1
+            if self.text[begin + 1 : start].strip(" "):
+                start = begin + 1
+        pad = self.newline + " " * (self.column(begin) + (2 if node.kind == "sequence" else 0))
+        text = pad.join(lines)
+        if start == begin + 1 and node.kind == "sequence":
+            text = " " + text
+        return Edit(start, max(self._end(node, index), start), text)
+
+    def _removals(self, node: Node, removed: set[int]) -> list[Edit]:
+        out: list[Edit] = []
+        areas: list[tuple[int, int]] = []
+        kept = [i for i in range(len(node.children)) if i not in removed]
+        for index in sorted(removed):
+            begin, end = self.begin(node, index), self._end(node, index)
+            if self._leads(begin):
+                areas.append((self.line_start(begin), self.next_line(end)))
+                continue
+            before = self.text[self.line_start(begin) : begin].rstrip(" ")
+            if not before.endswith("-"):
+                raise CannotRender("the key stands behind other text")
+            if index != 0 or not kept:
+                raise CannotRender("the item cannot be taken out here")
+            first = self.begin(node, kept[0])
+            gap = self.text[self._end(node, kept[0] - 1) : first]
+            if not gap.strip() or (all(i in removed for i in range(kept[0])) and "#" not in self.text[end:first]):
+                out.append(Edit(begin, first, ""))
+                return [*out, *self._lines_out([a for a in areas if a[0] > first], removed, node, kept[0])]
+            start = self.line_start(begin) + len(self.text[self.line_start(begin) : begin].rstrip(" "))
+            out.append(Edit(start, self.line_end(end), ""))
+        return [*out, *self._merged(areas)]
+
+    def _lines_out(self, areas: list[tuple[int, int]], removed: set[int], node: Node, first: int) -> list[Edit]:
+        more = [
+            (self.line_start(self.begin(node, i)), self.next_line(self._end(node, i)))
+            for i in sorted(removed)
+            if i > first
+        ]
+        return self._merged([*areas, *more])
+
+    def _merged(self, areas: list[tuple[int, int]]) -> list[Edit]:
+        runs: list[list[int]] = []
+        for start, end in sorted(areas):
+            if runs and runs[-1][1] >= start:
+                runs[-1][1] = max(runs[-1][1], end)
+            else:
+                runs.append([start, end])
+        return [self._cut(*self._widened(start, end)) for start, end in runs]
+
+    def _widened(self, start: int, end: int) -> tuple[int, int]:
+        """Take in the lines of a template's `if` and `end` that nothing is left between."""
+        while start > 0 and self.mask.actions:
+            above = self.line_start(start - 1 - (self.text[start - 2 : start] == "\r\n"))
+            below = self.next_line(end)
+            opening, closing = self.mask.within(above, start), self.mask.within(end, below)
+            if len(opening) != 1 or len(closing) != 1 or opening[0].step != 1 or closing[0].step != -1:
+                break
+            if not (opening[0].alone and closing[0].alone and opening[0].start >= above and closing[0].end <= below):
+                break
+            start, end = above, below
+        return start, end
+
+    def _cut(self, start: int, end: int) -> Edit:
+        """Take whole lines away, and one of two blank lines that would then meet."""
+        text = self.text
+        above = text[self.line_start(start - 1) : start] if start else ""
+        if start and text[start - 1] == "\n" and text[start - 2 : start - 1] == "\r":
+            above = text[self.line_start(start - 2) : start]
+        if (start == 0 or not above.strip()) and end < len(text):
+            following = text[end : self.line_end(end)]
+            if not following.strip() and self.next_line(end) > end:
+                end = self.next_line(end)
+        if end == len(text) and start > 0 and end > 0 and text[end - 1] not in "\r\n":
+            # A text without a final line end keeps being one.
+            start -= 2 if text[start - 2 : start] == "\r\n" else 1
+        return Edit(start, end, "")
+
+    def _insertion(self, node: Node, after: int, payloads: list[list[str]], removed: set[int]) -> list[Edit]:
+        dash = "- " if node.kind == "sequence" else ""
+        if not node.children:
+            raise CannotRender("there is nothing to add to")
+        anchor = max(after, 0)
+        begin = self.begin(node, anchor)
+        if dash and anchor < len(node.items):
+            width = re.match(r"-( +)", self.text[begin:])
+            dash = "-" + (width[1] if width and len(width[1]) < 9 else " ")
+        column = self.column(begin) if self._leads(begin) else self._column_of(node)
+        pad = " " * column
+        inner = pad + " " * len(dash)
+        blocks = [dash + (self.newline + inner).join(lines) for lines in payloads]
+        if after < 0:
+            return [Edit(begin, begin, "".join(block + self.newline + pad for block in blocks))]
+        place = self.line_end(self._end(node, after))
+        return [Edit(place, place, "".join(self.newline + pad + block for block in blocks))]
+
+    def _column_of(self, node: Node) -> int:
+        """Return the column of a collection whose first element stands behind a dash."""
+        return self.column(self.begin(node, 0))
+
+
+@dataclass(eq=False)
+class Home:
+    """A container of items in a document. Those of one document are one container to who groups changes."""
+
+    document: Document
+    host: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.host = self.document.host
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Home) and other.document is self.document
+
+    def __hash__(self) -> int:
+        return id(self.document)
+
+    def edits(self, changes: Sequence[Change]) -> list[Edit]:
+        """Render changes; see model.Container."""
+        return self.document.edits(changes)
+
+    def plan(self, plan: Plan, changes: Sequence[Change]) -> None:
+        raise NotImplementedError
+
+
+def put_scalar(
+    document: Document, plan: Plan, node: Node, text: str, *, letters: Sequence[str] = (), loose: bool = False
+) -> None:
+    """Plan new text for a scalar, in its own style where that can hold it.
+
+    letters: spellings of the hole letters in the text.
+    """
+    flow = in_flow(node)
+
+    def filled(raw: str) -> str:
+        from vllm_migrate.model import fill
+
+        return fill(raw, letters)
+
+    if node.style in ("|", ">"):
+        raw = _block_raw(document, node, text)
+        if raw is not None:
+            plan.put(*raw[:2], filled(raw[2]))
+            return
+    style = node.style if node.style in ("'", '"') else ""
+    raw_text = yaml_spell.spell_text(text, style, flow=flow, only_json=document.only_json, loose=loose)
+    if raw_text[:1] not in ("'", '"') and letters and not yaml_spell.plain_safe(filled(raw_text), flow=flow):
+        raw_text = yaml_spell.spell_text(text, '"', flow=flow, only_json=document.only_json)
+    raw_text = filled(raw_text)
+    if not node.text and node.start == node.end:
+        raw_text = " " + raw_text
+    plan.put(node.body, node.end, raw_text)
+
+
+def _block_raw(document: Document, node: Node, text: str) -> tuple[int, int, str] | None:
+    """Return span and text of a block scalar's lines for new text, or None where its header forbids it."""
+    header = re.compile(r"[|>]([-+0-9]*)[^\r\n]*(?:\r\n|\n|\r)").match(document.text, node.body)
+    if header is None or "+" in header[1] or re.search(r"\d", header[1]):
+        return None
+    strips = "-" in header[1]
+    if strips == text.endswith("\n") or (not strips and text.endswith("\n\n")):
+        return None
+    body = text.removesuffix("\n")
+    if not body or body[0] in " \n\t" or (node.style == ">" and "\n" in body):
+        return None
+    first = document.text[header.end() : node.end]
+    indent = first[: len(first) - len(first.lstrip(" "))]
+    lines = [indent + line if line else "" for line in body.split("\n")]
+    return header.end(), node.end, document.newline.join(lines)
+
+
+def in_flow(node: Node) -> bool:
+    """Tell whether a node stands inside a flow collection."""
+    holder = node.holder
+    return holder is not None and holder.flow
+
+
+def put_value(document: Document, plan: Plan, node: Node, old: Any, new: Any) -> None:
+    """Plan a new Python value for a node, changing no more of its text than needed."""
+    if type(old) is type(new) and old == new:
+        return
+    if isinstance(new, dict) and new and isinstance(old, dict) and node.kind == "mapping" and node.pairs:
+        _put_mapping(document, plan, node, old, new)
+        return
+    if isinstance(new, list) and new and isinstance(old, list) and node.kind == "sequence" and node.items:
+        _put_sequence(document, plan, node, old, new)
+        return
+    if node.kind == "scalar" and isinstance(new, str) and (isinstance(old, str) or node.style == ""):
+        put_scalar(document, plan, node, new)
+        return
+    like = document.text[node.body : node.end]
+    flow = in_flow(node)
+    if node.kind == "scalar":
+        raw = yaml_spell.spell_value(new, flow=flow, only_json=document.only_json, like=like)
+        plan.put(node.body, node.end, raw if node.end > node.body else " " + raw)
+        return
+    raw = yaml_spell.spell_value(new, flow=flow or node.flow, only_json=document.only_json)
+    if node.flow:
+        plan.put(node.body, node.end, raw)
+        return
+    # A block becomes a one-line value behind its key.
+    holder = node.holder
+    if holder is None or holder.kind != "mapping":
+        raise CannotRender("the nested value cannot be written anew here")
+    key = holder.pairs[node.uses[0].index].key
+    colon = document.mask.text.find(":", key.end)
+    plan.put(colon + 1, node.end, " " + raw)
+
+
+def _put_mapping(document: Document, plan: Plan, node: Node, old: dict[str, Any], new: dict[str, Any]) -> None:
+    if any(p.name == "<<" for p in node.pairs):
+        raise CannotRender("the mapping merges another one")
+    added = [k for k in new if k not in old]
+    last = len(node.pairs) - 1
+    for index, pair in enumerate(node.pairs):
+        if pair.name in new:
+            if pair.name not in old:
+                continue
+            if pair.use.alias and old[pair.name] != new[pair.name]:
+                raise CannotRender("the value stands elsewhere, behind an alias")
+            put_value(document, plan, pair.node, old[pair.name], new[pair.name])
+        elif added:
+            # A new key takes the place of one that goes: a rename stays one small change.
+            fresh = added.pop(0)
+            put_key(document, plan, pair, fresh)
+            if pair.use.alias and old.get(pair.name) != new[fresh]:
+                raise CannotRender("the value stands elsewhere, behind an alias")
+            put_value(document, plan, pair.node, old.get(pair.name), new[fresh])
+        else:
+            plan.remove(node, index)
+    for fresh in added:
+        plan.insert(node, last, pair_lines(document, node, fresh, new[fresh]))
+
+
+def _put_sequence(document: Document, plan: Plan, node: Node, old: list[Any], new: list[Any]) -> None:
+    head = 0
+    while head < min(len(old), len(new)) and _same(old[head], new[head]):
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and _same(old[-1 - tail], new[-1 - tail]):
+        tail += 1
+    gone = list(range(head, len(old) - tail))
+    fresh = list(new[head : len(new) - tail])
+    for index in gone:
+        if fresh:
+            put_value(document, plan, node.items[index].node, old[index], fresh.pop(0))
+        else:
+            plan.remove(node, index)
+    place = gone[-1] if gone else head - 1
+    for value in fresh:
+        if node.flow or document.only_json:
+            raw = yaml_spell.spell_value(value, sample_style(node), flow=True, only_json=document.only_json)
+            plan.insert(node, place, [raw])
+        else:
+            lines = yaml_spell.block_lines(value, 2) if isinstance(value, dict) else None
+            plan.insert(node, place, lines or [yaml_spell.spell_value(value, sample_style(node), flow=False)])
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and a == b
+
+
+def put_key(document: Document, plan: Plan, pair: Pair, name: str) -> None:
+    """Plan a new name for a key."""
+    style = pair.key.style if pair.key.style in ("'", '"') else ""
+    raw = yaml_spell.spell_text(name, style, flow=in_flow(pair.node), only_json=document.only_json)
+    plan.put(pair.key.body, pair.key.end, raw)
+
+
+def pair_lines(document: Document, node: Node, key: str, value: Any) -> list[str]:
+    """Return the lines of a new pair of a mapping, spelled like its neighbours."""
+    if node.flow or document.only_json:
+        style = '"' if document.only_json or (node.pairs and node.pairs[-1].key.style == '"') else ""
+        name = yaml_spell.spell_text(key, style, flow=True, only_json=document.only_json)
+        return [
+            f"{name}: " + yaml_spell.spell_value(value, sample_style(node), flow=True, only_json=document.only_json)
+        ]
+    return yaml_spell.keyed_lines(key, value, indent_step(document), sample_style(node))
+
+
+def sample_style(node: Node) -> str:
+    """Return the quotes that most scalars of a collection have, "" for none."""
+    styles = [u.node.style for u in node.children if u.node.kind == "scalar" and u.node.style in ("", "'", '"')]
+    texts = [
+        u.node.style
+        for u in node.children
+        if u.node.kind == "scalar"
+        and u.node.style in ("", "'", '"')
+        and u.node.text
+        and yaml_spell.is_text(u.node.text)
+    ]
+    chosen = texts or styles
+    return max(sorted(set(chosen)), key=chosen.count) if chosen else ""
+
+
+def indent_step(document: Document) -> int:
+    """Return how much deeper nested mappings stand in this document: 2 where it has none."""
+    for root in document.roots:
+        for node in walk(root):
+            if node.kind == "mapping" and not node.flow and node.pairs and node.holder is not None:
+                holder = node.holder
+                if holder.kind == "mapping" and not holder.flow:
+                    step = document.column(node.pairs[0].start) - document.column(holder.pairs[0].start)
+                    if 0 < step <= 8:
+                        return step
+    return 2

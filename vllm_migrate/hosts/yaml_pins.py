@@ -1,0 +1,174 @@
+"""References to versions in a YAML document: images, tags, requirements, build arguments; metric names."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from vllm_migrate.hosts import yaml_names as names
+from vllm_migrate.hosts.yaml_homes import SpotHome
+from vllm_migrate.hosts.yaml_mask import FILLER
+from vllm_migrate.hosts.yaml_tree import Node, Pair
+from vllm_migrate.model import Mention, Pin
+from vllm_migrate.text import Span
+
+if TYPE_CHECKING:
+    from vllm_migrate.hosts.yaml_reader import Path, Reader
+
+_METRIC = re.compile(r"(?<![\w:])vllm:[a-z][a-z0-9_]*")
+_REQUIREMENT_KEYS = frozenset((
+    "pip", "packages", "requirements", "python_packages", "pip_packages", "additional_dependencies",
+    "pip_requirements", "dependencies", "extra_pip_packages", "pip_dependencies",
+    "python_requirements",
+))  # fmt: skip
+_REPOSITORIES = ("repository", "repo", "name", "imageRepository", "image")
+_TAGS = ("tag", "imageTag", "newTag", "image_tag")
+
+
+class Pins:
+    """Reads pins and mentions into the reader's findings."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.seen: set[int] = set()
+
+    def add(self, pin: Pin) -> Pin:
+        if id(pin) not in self.seen:
+            self.seen.add(id(pin))
+            self.reader.out.pins.append(pin)
+        return pin
+
+    def image(self, pair: Pair, owner: str) -> Pin | None:
+        """Return the pin of a scalar image reference."""
+        if pair.node.kind != "scalar" or not pair.node.text:
+            return None
+        pin = self.reader.items.image_pin(pair.node, owner, pair.name)
+        return self.add(pin) if pin is not None else None
+
+    def split_image(self, node: Node, owner: str) -> Pin | None:
+        """Return the pin of a tag whose repository stands beside it, or None."""
+        if node.kind != "mapping":
+            return None
+        tag = next((p for p in (node.find(t) for t in _TAGS) if p is not None), None)
+        if tag is None or tag.node.kind != "scalar" or not tag.node.text:
+            return None
+        repository = node.scalar("newName") or next((node.scalar(r) for r in _REPOSITORIES if node.scalar(r)), "")
+        if not repository or (FILLER in repository and FILLER in tag.node.text) or re.search(r"\s", repository):
+            return None
+        if (
+            node.find("repository", "repo", "imageRepository", "image", "newTag", "newName") is None
+            and "/" not in repository
+        ):
+            return None
+        registry = node.scalar("registry", "imageRegistry", "hub")
+        if registry and not repository.startswith(registry):
+            repository = f"{registry.rstrip('/')}/{repository}"
+        if ":" in repository.rsplit("/", 1)[-1]:
+            return None
+        digest = bool(node.scalar("digest", "sha", "imageDigest"))
+        return self.add(self.reader.items.tag_pin(tag.node, repository + ":", owner, tag.name, digest))
+
+    def mapping(self, node: Node, path: Path) -> None:
+        """Read the pins that stand directly in a mapping."""
+        reader = self.reader
+        owner = reader.owner(node)
+        inside = path[-1] if path else ""
+        if inside in ("image", "images") and len(path) > 1:
+            # The pair belongs to the mapping that says `image:`.
+            holder = node.holder
+            owner = reader.owner(holder) if holder is not None else owner
+        self.split_image(node, owner)
+        for pair in node.pairs:
+            if pair.node.kind != "scalar" or pair.use.alias or pair.key.kind != "scalar":
+                continue
+            name = pair.name
+            if (
+                (
+                    names.IMAGE_KEYS.fullmatch(name)
+                    and not (name == "image" and node.find("tag") and ":" not in pair.node.text)
+                )
+                or (name == "container" and ":" in pair.node.text and "jobs" in path)
+                or (name == "name" and inside in ("image", "base_image", "container") and ":" in pair.node.text)
+                or (name == "uses" and pair.node.text.startswith("docker://"))
+                or name.endswith("Image")
+                or name.endswith("_IMAGE")
+                or name == "VLLM_IMAGE"
+            ):
+                self.image(pair, owner)
+        self._build_args(node, path, owner)
+
+    def _build_args(self, node: Node, path: Path, owner: str) -> None:
+        args = node.find("args") if path and path[-1] == "build" else None
+        if args is None:
+            args = node.find("build-args", "build_args", "buildArgs")
+        if args is None:
+            return
+        self.reader.done.add(id(args))
+        items = self.reader.items
+        found: list[tuple[Node, int]] = []
+        if args.node.kind == "mapping":
+            for pair in args.node.pairs:
+                if pair.node.kind == "scalar" and not pair.use.alias and pair.node.text:
+                    self._build_arg(pair.node, 0, pair.name, owner)
+        elif args.node.kind == "sequence":
+            found = [(u.node, 0) for u in args.node.items if u.node.kind == "scalar" and not u.alias]
+        elif args.node.kind == "scalar":
+            region = items.region_of(args.node)
+            for match in re.finditer(r"(?m)^([A-Za-z_]\w*)=(\S*)[ \t]*$", region.text):
+                self._build_arg(args.node, match.start(2), match[1], owner, match.end(2))
+        for child, _ in found:
+            name, equals, _value = items.region_of(child).text.partition("=")
+            if equals:
+                self._build_arg(child, len(name) + 1, name, owner)
+
+    def _build_arg(self, node: Node, start: int, name: str, owner: str, end: int | None = None) -> None:
+        items = self.reader.items
+        region = items.region_of(node)
+        span = Span(start, len(region.text.rstrip("\n")) if end is None else end)
+        home = SpotHome(self.reader.document, node, region)
+        pin = Pin(region, span, home, kind="build-arg", text=region.text[span.start : span.end])
+        pin.name, pin.owner, pin.prefix, pin.holes = name, owner, name + "=", tuple(region.spellings)
+        items.keep(pin, node)
+        self.add(pin)
+
+    def requirements(self, node: Node, path: Path) -> bool:
+        """Read a list of requirements; tell whether it was one."""
+        key = path[-1] if path else ""
+        scalars = [u.node for u in node.items if u.node.kind == "scalar"]
+        if key not in _REQUIREMENT_KEYS or not scalars:
+            return False
+        conda = key == "dependencies" and (
+            any(u.node.kind == "mapping" and u.node.find("pip") for u in node.items)
+            or any(re.match(r"(?:[\w.-]+::)?(?:python|pip|pytorch|cudatoolkit|vllm)\b", s.text) for s in scalars)
+        )
+        if key == "dependencies" and not conda:
+            return False
+        if key == "packages" and not any(re.match(r"[\w.-]+(?:\[.*\])?\s*(?:[=<>~!]=|@|>|<)", s.text) for s in scalars):
+            return False
+        owner = self.reader.owner(node)
+        for pin in self.reader.items.requirement_pins(node, owner, conda=conda):
+            self.add(pin)
+        if conda:
+            for use in node.items:
+                pip = use.node.get("pip") if use.node.kind == "mapping" else None
+                if pip is not None and pip.kind == "sequence":
+                    for pin in self.reader.items.requirement_pins(pip, owner):
+                        self.add(pin)
+        return True
+
+    def metrics(self, node: Node) -> None:
+        """Name the metrics of the engine that a query asks for."""
+        if "vllm:" not in node.text:
+            return
+        region = self.reader.items.region_of(node)
+        for match in _METRIC.finditer(region.text):
+            if node.text.startswith("vllm:v") or re.match(r"vllm:(?:latest|nightly|main|v?\d)", match[0]):
+                continue
+            self.mention(node, "metric", *match.span())
+
+    def mention(self, node: Node, kind: str, start: int, end: int) -> None:
+        region = self.reader.items.region_of(node)
+        home = SpotHome(self.reader.document, node, region)
+        made = Mention(region, Span(start, end), home, kind=kind, name=region.text[start:end])
+        self.reader.items.keep(made, node)
+        self.reader.out.mentions.append(made)

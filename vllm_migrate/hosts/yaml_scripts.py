@@ -1,0 +1,230 @@
+"""Scripts and documents held by scalars: `run:` steps, ConfigMap data, commands of tasks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vllm_migrate.hosts import host_for, read_python, read_shell
+from vllm_migrate.hosts import yaml_names as names
+from vllm_migrate.hosts.yaml_scalar import ScalarRegion
+from vllm_migrate.hosts.yaml_tree import Node
+from vllm_migrate.launch import find_launch
+from vllm_migrate.text import Piece, Region
+
+if TYPE_CHECKING:
+    from vllm_migrate.hosts.yaml_reader import Path, Reader
+
+_FILE = re.compile(r"[\w./-]*\.[A-Za-z][A-Za-z0-9]*|Dockerfile|requirements\.txt")
+_YAML = re.compile(r"(?m)^(?:---\s*$|[\w./-]+:(?:\s|$))")
+_TRIGGER = re.compile(r"vllm|VLLM|VISIBLE_DEVICES")
+
+
+class Scripts:
+    """Reads scalars that hold text of another format."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+
+    def mapping(self, node: Node, path: Path) -> None:
+        """Note files that a mapping links to."""
+        out = self.reader.out
+        if node.find("apiVersion") is not None and self.reader.kind == "Kustomization":
+            for name in ("resources", "bases", "patchesStrategicMerge", "components"):
+                listed = node.get(name)
+                if listed is not None and listed.kind == "sequence":
+                    out.links += [
+                        u.node.text for u in listed.items if u.node.kind == "scalar" and "\n" not in u.node.text
+                    ]
+        if path and path[-1] in ("extends",) and node.scalar("file"):
+            out.links.append(node.scalar("file"))
+
+    def scalar(self, node: Node, path: Path) -> None:
+        """Read a scalar that no other part has read."""
+        reader = self.reader
+        text = node.text
+        if node.kind != "scalar" or not text:
+            return
+        key = next((p for p in reversed(path) if not p.startswith("[")), "")
+        reader.pins.metrics(node)
+        if not _TRIGGER.search(text) or (reader.document.only_json and len(text) > 200_000):
+            return
+        if "\n" in text.strip() or node.style in ("|", ">"):
+            self._block(node, key, path)
+        else:
+            self._line(node, key, path)
+
+    def _block(self, node: Node, key: str, path: Path) -> None:
+        region = self.reader.items.region_of(node)
+        owner = self.reader.owner(node)
+        variables = self.reader.surroundings()
+        context = self.reader.guest_context(owner, "", variables)
+        head = region.text.lstrip("\n").split("\n", 1)[0]
+        if (_FILE.fullmatch(key) and "." in key) or key == "Dockerfile":
+            if self._is_yaml_name(key):
+                self._yaml(region, key, owner)
+                return
+            guest = host_for(key, head)
+            if guest is not None:
+                self.reader.adopt(guest.read(region, context), owner, variables)
+                return
+        if key == "serveConfigV2" or (key in names.EMBEDDED_YAML and self._looks_like_yaml(region.text)):
+            self._yaml(region, key, owner)
+            return
+        if head.startswith("#!") and "python" in head:
+            self.reader.adopt(read_python(region, context), owner, variables)
+            return
+        if names.is_prose(key) and key not in names.SCRIPT_KEYS:
+            return
+        if key not in names.SCRIPT_KEYS and self._looks_like_yaml(region.text):
+            self._yaml(region, key, owner)
+            return
+        if self._options_only(region.text):
+            return
+        if key not in names.SCRIPT_KEYS and not self._looks_like_script(region.text):
+            return
+        self.reader.adopt(read_shell(region, context), owner, variables)
+
+    def _is_yaml_name(self, key: str) -> bool:
+        return key.endswith((".yaml", ".yml"))
+
+    def _yaml(self, region: ScalarRegion, key: str, owner: str) -> None:
+        from vllm_migrate.hosts import yaml as host
+
+        context = self.reader.guest_context(owner, "", ())
+        context = type(context)(
+            f"{context.path}/{key}" if self._is_yaml_name(key) else context.path,
+            context.variables,
+            owner,
+            "",
+            None,
+        )
+        reading = host.read(region, context)
+        reading.problems = [p for p in reading.problems if p.kind != "syntax"]
+        self.reader.adopt(reading, owner, ())
+
+    def _looks_like_yaml(self, text: str) -> bool:
+        lines = [t for t in text.split("\n") if t.strip() and not t.lstrip().startswith("#")]
+        if not lines or lines[0].startswith("#!"):
+            return False
+        keyed = sum(1 for t in lines if re.match(r"\s*(?:- )?[\w./-]+:(?:\s|$)", t) or re.match(r"\s*- ", t))
+        return bool(_YAML.match(lines[0])) and keyed * 2 > len(lines)
+
+    def _looks_like_script(self, text: str) -> bool:
+        if text.startswith("#!"):
+            return True
+        joined = re.sub(r"\\\n", " ", text)
+        for line in joined.split("\n"):
+            words = [w.strip("\"'") for w in line.split()]
+            if len(words) > 1 and re.match(
+                r"(?:exec|nohup|python3?|vllm|pip3?|uv|export|docker|podman|srun|env)$|[A-Z_]+=", words[0]
+            ):
+                found = find_launch(words)
+                if (found is not None and any(w.startswith("-") for w in words[found.first :])) or words[0] in (
+                    "pip",
+                    "pip3",
+                    "uv",
+                ):
+                    return True
+                if words[0] == "export" or (found is not None and words[0] in ("exec", "nohup")):
+                    return True
+        return False
+
+    def _options_only(self, text: str) -> bool:
+        return text.lstrip().startswith("--")
+
+    def _line(self, node: Node, key: str, path: Path) -> None:
+        """A command on one line."""
+        if names.is_prose(key) and key not in names.SCRIPT_KEYS:
+            return
+        parts = [p.strip("\"'") for p in node.text.split()]
+        if len(parts) < 2 or parts[0].startswith("-"):
+            return
+        known = key in names.SCRIPT_KEYS
+        installs = known and re.search(r"\b(?:pip3?|uv)\b", node.text) is not None
+        found = find_launch(parts)
+        if (
+            found is None
+            and not installs
+            and not (known and re.search(r"\b(?:ba|z)?sh -\w*c\b|docker run|&&|;", node.text))
+        ):
+            return
+        if (
+            not known
+            and found is not None
+            and not (found.program == 0 and any(p.startswith("-") for p in parts[found.first :]))
+        ):
+            return
+        reader = self.reader
+        owner, variables = reader.owner(node), reader.surroundings()
+        context = reader.guest_context(owner, "", variables)
+        reader.adopt(read_shell(reader.items.region_of(node), context), owner, variables)
+
+    def listing(self, node: Node, path: Path) -> bool:
+        """Read a list of command lines as one script; tell whether it was one."""
+        key = path[-1] if path else ""
+        scalars = [u.node for u in node.items if u.node.kind == "scalar" and not u.alias]
+        if key not in names.SCRIPT_KEYS or len(scalars) != len(node.items) or len(scalars) < 2:
+            return False
+        if not any(_TRIGGER.search(s.text) for s in scalars):
+            return False
+        if any(s.style in ("|", ">") or "\n" in s.text for s in scalars):
+            return False
+        if sum(1 for s in scalars if len(s.text.split()) > 1) * 2 < len(scalars) or scalars[0].text.startswith("-"):
+            return False
+        if find_launch([s.text for s in scalars]) is not None and not any(find_launch(s.text.split()) for s in scalars):
+            return False
+        joined = self.join(scalars)
+        if joined is None:
+            return False
+        reader = self.reader
+        owner, variables = reader.owner(node), reader.surroundings()
+        reader.adopt(read_shell(joined, reader.guest_context(owner, "", variables)), owner, variables)
+        return True
+
+    def join(self, scalars: list[Node]) -> Region | None:
+        """Return the items of a list as the lines of one text."""
+        if len({s.style for s in scalars}) != 1:
+            return None
+        regions = [self.reader.items.region_of(s) for s in scalars]
+        pieces: list[Piece] = []
+        out: list[str] = []
+        length = 0
+        offsets: list[int] = []
+        for index, region in enumerate(regions):
+            if region.spellings:
+                return None
+            offsets.append(length)
+            for piece in region.pieces:
+                pieces.append(
+                    Piece(
+                        length + piece.start, length + piece.end, piece.parent_start, piece.parent_end, piece.verbatim
+                    )
+                )
+            out.append(region.text)
+            length += len(region.text)
+            if index + 1 < len(regions):
+                gap = regions[index + 1].pieces[0].parent_start
+                pieces.append(Piece(length, length + 1, region.pieces[-1].parent_end, gap, False))
+                out.append("\n")
+                length += 1
+        made = JoinedRegion(regions[0].source, "".join(out), self.reader.document.region, pieces)
+        made.parts, made.offsets = regions, offsets
+        return made
+
+
+@dataclass
+class JoinedRegion(Region):
+    """Several scalars as the lines of one text; a line end stands for what lies between two of them."""
+
+    parts: list[ScalarRegion] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+
+    def written(self, new: str, start: int, end: int) -> str | None:
+        index = max(i for i, at in enumerate(self.offsets) if at <= start)
+        if "\n" not in new:
+            part = self.parts[index]
+            at = start - self.offsets[index]
+            return part.written(new, min(at, len(part.text)), min(at, len(part.text)))
+        return None

@@ -1,0 +1,367 @@
+"""Argument lists and engine settings outside containers: values of charts, custom resources, config files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from vllm_migrate.hosts import yaml_names as names
+from vllm_migrate.hosts.yaml_edit import Home
+from vllm_migrate.hosts.yaml_homes import NewKey
+from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
+from vllm_migrate.launch import find_launch, is_server_image, script_of
+from vllm_migrate.model import Entry, Pin, Site, Variable, Word
+from vllm_migrate.text import Span
+
+if TYPE_CHECKING:
+    from vllm_migrate.hosts.yaml_reader import Path, Reader
+
+_OPTION = re.compile(r"--[A-Za-z]")
+_KEYWORDS = ("engine_kwargs", "engineKwargs")
+_CONFIG_MARKS = frozenset((
+    "model", "served-model-name", "tensor-parallel-size", "served_model_name", "tensor_parallel_size",
+))  # fmt: skip
+_NOT_CONFIG = frozenset((
+    "apiVersion", "kind", "services", "jobs", "on", "stages", "image", "resources", "name", "type",
+    "steps",
+))  # fmt: skip
+_OTHER_ENGINES = frozenset((
+    "sglang", "ollama", "tgi", "trt-llm", "trtllm", "tensorrt-llm", "llama.cpp", "llamacpp", "triton",
+    "tei", "infinity", "fasterwhisper", "lmdeploy", "mlserver",
+))  # fmt: skip
+
+
+class Settings:
+    """Reads mappings that are no containers."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+
+    def mapping(self, use: Use, path: Path) -> None:
+        """Read the argument lists and engine settings of a mapping as one site."""
+        reader, node = self.reader, use.node
+        if any(p in names.NOT_PROGRAMS for p in path) or reader.kind in ("CustomResourceDefinition",):
+            return
+        if not path and self._config(node):
+            return
+        lists = [p for p in node.merged() if self._is_list(p) and self._plausible(node, path, p)]
+        strings = [p for p in node.merged() if self._is_string(p) and self._plausible(node, path, p)]
+        maps = [p for p in node.merged() if self._is_settings(node, p, path)]
+        commands = [p for p in node.merged() if self._is_command(p)]
+        for pair in maps:
+            nested = [p for p in pair.node.merged() if self._is_list(p) or self._is_string(p)]
+            self._site(use, path, pair, [*nested, *(lists + strings if len(maps) == 1 else [])], node)
+        if len(maps) != 1:
+            for pair in (*lists, *strings):
+                self._site(use, path, None, [pair], node)
+        for pair in commands:
+            self._command(use, pair, node)
+        if not (maps or lists or strings or commands):
+            self._environment_only(node, path)
+
+    # -- what is what
+
+    def _is_list(self, pair: Pair) -> bool:
+        node = pair.node
+        if node.kind != "sequence" or id(node) in self.reader.done or not node.items:
+            return False
+        scalars = [u.node for u in node.items if u.node.kind == "scalar"]
+        if len(scalars) != len(node.items):
+            return False
+        texts = [s.text for s in scalars]
+        if not any(_OPTION.match(t) for t in texts) or not texts[0].startswith("-"):
+            return False
+        return find_launch(texts) is None and script_of(texts) is None
+
+    def _is_string(self, pair: Pair) -> bool:
+        node = pair.node
+        return (
+            node.kind == "scalar"
+            and id(node) not in self.reader.done
+            and _OPTION.match(node.text.lstrip()) is not None
+            and names.holds_arguments(pair.name)
+            and not names.is_prose(pair.name)
+        )
+
+    def _is_command(self, pair: Pair) -> bool:
+        """Tell whether a list is the words of a launch, program included."""
+        node = pair.node
+        if node.kind != "sequence" or id(node) in self.reader.done or not node.items:
+            return False
+        if any(u.node.kind != "scalar" for u in node.items) or names.is_prose(pair.name):
+            return False
+        texts = [u.node.text for u in node.items]
+        if " " in texts[0].strip() and len(texts) > 1 and not texts[1].startswith("-"):
+            return False
+        found = find_launch(texts)
+        return found is not None and (found.program == 0 or names.holds_arguments(pair.name))
+
+    def _plausible(self, node: Node, path: Path, pair: Pair) -> bool:
+        """Tell whether a list of options may be vLLM's."""
+        verdict = self._program(node, (*path, pair.name))
+        if verdict == "other":
+            return False
+        if verdict == "vllm":
+            return True
+        return self.reader.mentions_vllm and names.holds_arguments(pair.name) and not self.reader.workflow
+
+    def _program(self, node: Node, path: Path) -> str:
+        """Return "vllm", "other" or "" for what the surroundings say is configured here."""
+        here: Node | None = node
+        keys = list(path)
+        if keys and names.our_program(keys[-1]):
+            return "vllm"
+        if keys and names.other_program(keys[-1]):
+            return "other"
+        keys = keys[:-1]
+        while here is not None:
+            verdict = self._says(here)
+            if verdict:
+                return verdict
+            if keys:
+                key = keys.pop()
+                if names.other_program(key):
+                    return "other"
+                if names.our_program(key):
+                    return "vllm"
+            here = here.holder
+        return ""
+
+    def _says(self, node: Node) -> str:
+        """Return what a mapping itself says of its program: its image, engine or name."""
+        if node.kind != "mapping":
+            return ""
+        image = node.get("image", "Image", "baseImage", "base_image")
+        text = ""
+        if image is not None and image.kind == "scalar":
+            text = image.text
+        elif image is not None and image.kind == "mapping":
+            text = image.scalar("repository", "repo", "name", "image")
+        text = text or node.scalar("repository", "imageRepository", "imageName")
+        if text and "\uf8ff" not in text and "$" not in text:
+            return (
+                "vllm"
+                if is_server_image(text) or (names.our_program(text) and not names.other_program(text))
+                else "other"
+            )
+        for name in ("engine", "backend", "runtime", "backendName", "inferenceEngine", "framework", "modelFormat"):
+            found = node.get(name)
+            word = found.text if found is not None and found.kind == "scalar" else ""
+            if found is not None and found.kind == "mapping":
+                word = found.scalar("name", "type")
+            if word and "vllm" in word.lower():
+                return "vllm"
+            if word and word.lower() in _OTHER_ENGINES:
+                return "other"
+        name = node.scalar("name")
+        if name and names.our_program(name) and not names.other_program(name):
+            return "vllm"
+        return "other" if name and names.other_program(name) else ""
+
+    def _is_settings(self, node: Node, pair: Pair, path: Path) -> bool:
+        if pair.node.kind != "mapping" or not pair.node.merged() or id(pair.node) in self.reader.done:
+            return False
+        kind = names.settings_kind(pair.name)
+        if not kind or names.is_prose(pair.name) or self.reader.is_container(pair.node, (*path, pair.name)):
+            return False
+        if self._program(node, (*path, pair.name)) == "other":
+            return False
+        inner = pair.node.merged()
+        if any(self._is_settings_name(p) for p in inner) and not self._own(pair.node):
+            return False
+        if kind == "weak":
+            if self._program(node, (*path, pair.name)) != "vllm":
+                return False
+            upper = sum(1 for p in inner if p.name.isupper())
+            return upper * 2 < len(inner) and bool(self._own(pair.node))
+        return bool(self._own(pair.node)) or any(self._is_list(p) or self._is_string(p) for p in inner)
+
+    def _is_settings_name(self, pair: Pair) -> bool:
+        return pair.node.kind == "mapping" and names.settings_kind(pair.name) == "strong"
+
+    def _own(self, node: Node) -> list[Pair]:
+        """Return the pairs of a settings mapping that may be options, the chart's own structure left out."""
+        out = []
+        for pair in node.merged():
+            if names.normal(pair.name) in names.STRUCTURE or pair.key.kind != "scalar" or pair.name.isupper():
+                continue
+            if not re.fullmatch(r"[A-Za-z][\w.-]*", pair.name) or self._is_list(pair) or self._is_string(pair):
+                continue
+            if self._is_settings_name(pair):
+                continue
+            out.append(pair)
+        return out
+
+    # -- sites
+
+    def _site(self, use: Use, path: Path, settings: Pair | None, lists: Sequence[Pair], node: Node) -> None:
+        reader, items = self.reader, self.reader.items
+        owner = reader.owner(node)
+        words: list[Word] = []
+        home: Home | None = None
+        open_ended = False
+        for pair in lists:
+            items.touch_pair(pair)
+            if pair.node.kind == "sequence":
+                found, rest = items.list_words(pair.node)
+                home = items.home(pair.node)
+                open_ended = open_ended or rest
+            else:
+                found, home = items.string_words(pair.node)
+            words += found
+            reader.done |= {id(pair), id(pair.node), *(id(u.node) for u in pair.node.items)}
+        entries: list[Entry] = []
+        entry_point = "values"
+        span = Span(lists[0].start, lists[-1].end) if lists else Span(node.start, node.end)
+        if settings is not None:
+            items.touch(settings.use)
+            own = self._own(settings.node)
+            keep = {id(p) for p in own}
+            skip = [p for p in settings.node.merged() if id(p) not in keep]
+            entries = items.entries(settings.node, skip)
+            for pair in own:
+                reader.done |= {id(pair), id(pair.node)}
+            reader.done.add(id(settings))
+            span = Span(settings.start, settings.end)
+            if settings.name in _KEYWORDS:
+                entry_point = "EngineArgs"
+            for pair in settings.node.pairs:
+                if id(pair) not in reader.done:
+                    reader.done.add(id(settings))
+                    reader._visit(pair.use, (*path, settings.name, pair.name))
+        elif self._program(node, (*path, lists[0].name)) == "vllm" and self._alone(node, path):
+            entry_point = "serve"
+        if not words and not entries:
+            return
+        self._touch_up(use)
+        site = Site(entry_point, reader.document.host, reader.document.region, span, words, entries)
+        site.owner = owner
+        site.open = open_ended or any(w.splits for w in words) or (entry_point == "values" and not entries)
+        site.word_home = home
+        if settings is not None and not settings.use.alias:
+            site.entry_home = items._map_home(settings.node)
+        variables, env_home = self._environment(node)
+        site.variables = [*reader.surroundings(), *variables]
+        site.variable_home = env_home
+        site.pins = self._pins(node, owner)
+        reader.out.sites.append(site)
+
+    def _alone(self, node: Node, path: Path) -> bool:
+        """Tell whether a custom resource passes the list on as it is."""
+        return self.reader.root.find("apiVersion") is not None and self.reader.kind not in (
+            "",
+            "ConfigMap",
+            "HelmRelease",
+            "Application",
+        )
+
+    def _touch_up(self, use: Use) -> None:
+        here: Use | None = use
+        while here is not None:
+            self.reader.items.touch(here)
+            here = here.holder.uses[0] if here.holder is not None and here.holder.uses else None
+        self.reader.items.touch_merges(use.node)
+
+    def _pins(self, node: Node, owner: str) -> list[Pin]:
+        pins = self.reader.pins
+        out = []
+        split = pins.split_image(node, owner)
+        image = node.find("image", "Image", "baseImage")
+        if split is not None:
+            out.append(split)
+        elif image is not None and image.node.kind == "mapping":
+            inner = pins.split_image(image.node, owner)
+            out += [inner] if inner is not None else []
+        elif image is not None:
+            scalar = pins.image(image, owner)
+            out += [scalar] if scalar is not None else []
+        return out
+
+    def _environment(self, node: Node) -> tuple[list[Variable], Home | None]:
+        reader = self.reader
+        out: list[Variable] = []
+        home: Home | None = None
+        places = [(node, n) for n in names.ENVIRONMENTS]
+        runtime = node.get("runtime_env")
+        if runtime is not None and runtime.kind == "mapping":
+            places.append((runtime, "env_vars"))
+        for holder, name in places:
+            pair = holder.find(name)
+            if pair is None or pair.node.kind not in ("mapping", "sequence"):
+                continue
+            found, container = reader.items.environment(pair)
+            reader.items.touch_pair(pair)
+            out += found
+            home = home or container
+            reader.done |= {id(pair), id(pair.node)}
+        for variable in out:
+            variable.scope = "process"
+            reader.items.only(variable, True)
+        return out, home
+
+    def _command(self, use: Use, pair: Pair, node: Node) -> None:
+        """A list that names the program itself, outside a container."""
+        reader, items = self.reader, self.reader.items
+        items.touch_pair(pair)
+        words, open_ended = items.list_words(pair.node)
+        launch = find_launch([w.text for w in words])
+        reader.done |= {id(pair), id(pair.node), *(id(u.node) for u in pair.node.items)}
+        if launch is None:
+            return
+        self._touch_up(use)
+        site = Site(launch.entry_point, reader.document.host, reader.document.region, Span(pair.start, pair.end))
+        site.words, site.owner = words[launch.first :], reader.owner(node)
+        site.open = open_ended or any(w.splits for w in site.words)
+        site.word_home = items.home(pair.node)
+        variables, home = self._environment(node)
+        site.variables = [*reader.surroundings(), *variables]
+        site.variable_home = home or NewKey(reader.document, node, "env", "pairs")
+        site.pins = self._pins(node, site.owner)
+        reader.out.sites.append(site)
+
+    def _environment_only(self, node: Node, path: Path) -> None:
+        """Variables of an environment without a launch beside it: a chart's `env:`, a ConfigMap's data."""
+        reader = self.reader
+        listed = [
+            *names.ENVIRONMENTS,
+            *(("data", "stringData") if reader.kind in ("ConfigMap", "Secret") and not path else ()),
+        ]
+        for name in listed:
+            pair = node.find(name)
+            if pair is None or pair.node.kind not in ("mapping", "sequence") or id(pair.node) in reader.done:
+                continue
+            if self._program(node, (*path, name)) == "other":
+                continue
+            found, _ = reader.items.environment(pair)
+            for variable in found:
+                variable.scope = "file"
+            reader.unseen += [v for v in reader.interesting(found) if v not in reader.unseen]
+
+    def _config(self, node: Node) -> bool:
+        """Read the top of a document as a `--config` file where it has that form."""
+        keys = [p.name for p in node.pairs]
+        if len(keys) < 2 or any(k in _NOT_CONFIG for k in keys):
+            return False
+        shaped = [k for k in keys if re.fullmatch(r"[a-z][a-z0-9]*(?:[-_.][a-z0-9]+)*", k)]
+        joined = [k for k in shaped if "-" in k or "_" in k]
+        if (
+            len(shaped) != len(keys)
+            or not joined
+            or not (_CONFIG_MARKS & set(keys))
+            or len(joined) + ("model" in keys) < 2
+        ):
+            return False
+        self.config(node)
+        return True
+
+    def config(self, node: Node) -> None:
+        """Read a mapping as a `--config` file."""
+        reader = self.reader
+        site = Site("config", reader.document.host, reader.document.region, Span(node.start, node.end))
+        site.entries = reader.items.entries(node)
+        site.entry_home = reader.items._map_home(node)
+        site.owner = reader.context.owner
+        for pair in node.pairs:
+            reader.done |= {id(pair), id(pair.node)}
+        reader.out.sites.append(site)

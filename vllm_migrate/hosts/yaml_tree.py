@@ -1,0 +1,334 @@
+"""YAML text as a tree of nodes with exact positions.
+
+The tree is built from parser events: the C parser where it takes the text, else the pure one. A node that is
+used in several places (an anchor) is one object; each place is a `Use`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+_MAX_DEPTH = 150
+_PROPERTY = re.compile(r"[&!][^\s,\[\]{}]*")
+_GAP = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
+_SEPARATOR = re.compile(r"(?m)^---(?=\s|$)")
+
+
+@dataclass(eq=False)
+class Use:
+    """One place where a node stands: an item of a list, a key's value, or an alias to a node elsewhere.
+
+    start, end: of what is written here (`*name` for an alias). holder, index: the collection it is part of.
+    """
+
+    node: Node
+    start: int
+    end: int
+    alias: bool = False
+    holder: Node | None = None
+    index: int = 0
+
+
+@dataclass(eq=False)
+class Pair:
+    """A key of a mapping and its value."""
+
+    key: Node
+    use: Use
+
+    @property
+    def name(self) -> str:
+        return self.key.text
+
+    @property
+    def node(self) -> Node:
+        return self.use.node
+
+    @property
+    def start(self) -> int:
+        return self.key.start
+
+    @property
+    def end(self) -> int:
+        return max(self.use.end, self.key.end)
+
+
+@dataclass(eq=False)
+class Node:
+    """A value. kind: "scalar", "sequence" or "mapping".
+
+    start: with anchor and tag; body: without them; end: of the last letter (of a block scalar: of its last
+    line that is not blank). style: of a scalar "", "'", '"', "|" or ">"; of a collection "block" or "flow".
+    tag: as resolved by the parser, "" where none is written. text: a scalar's value.
+    """
+
+    kind: str
+    start: int
+    body: int
+    end: int
+    style: str = ""
+    tag: str = ""
+    text: str = ""
+    anchor: str = ""
+    items: list[Use] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    """The defining place first, then the aliases."""
+
+    @property
+    def children(self) -> list[Use]:
+        return self.items if self.kind == "sequence" else [p.use for p in self.pairs]
+
+    @property
+    def flow(self) -> bool:
+        return self.style == "flow"
+
+    @property
+    def holder(self) -> Node | None:
+        """The collection that holds the place where the node is written."""
+        return self.uses[0].holder if self.uses else None
+
+    def find(self, *names: str) -> Pair | None:
+        """Return the pair whose key is one of the names (merged mappings are looked through), or None."""
+        for pair in self.merged():
+            if pair.key.text in names:
+                return pair
+        return None
+
+    def get(self, *names: str) -> Node | None:
+        """Return the value under one of the names, or None."""
+        pair = self.find(*names)
+        return pair.node if pair is not None else None
+
+    def scalar(self, *names: str) -> str:
+        """Return the text of a scalar under one of the names, or ""."""
+        node = self.get(*names)
+        return node.text if node is not None and node.kind == "scalar" else ""
+
+    def merged(self, depth: int = 0) -> list[Pair]:
+        """Return the pairs in force: own ones, then those of `<<` that they do not override."""
+        if self.kind != "mapping":
+            return []
+        if not any(p.key.text == "<<" and not p.key.style for p in self.pairs):
+            return self.pairs
+        own = [p for p in self.pairs if p.key.text != "<<" or p.key.style]
+        seen = {p.key.text for p in own}
+        for pair in self.pairs:
+            if pair.key.text != "<<" or pair.key.style or depth > 8:
+                continue
+            sources = [pair.node] if pair.node.kind == "mapping" else [u.node for u in pair.node.items]
+            for source in sources:
+                for inherited in source.merged(depth + 1):
+                    if inherited.key.text not in seen:
+                        seen.add(inherited.key.text)
+                        own.append(inherited)
+        return own
+
+
+@dataclass
+class Tree:
+    """What parsing gave: the documents' top nodes, and errors as (message, offset)."""
+
+    roots: list[Node] = field(default_factory=list)
+    errors: list[tuple[str, int]] = field(default_factory=list)
+
+
+class _Failed(Exception):
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+def parse(text: str) -> Tree:
+    """Return the tree of all documents. A document that does not parse is an error, the others stay."""
+    tree = Tree()
+    try:
+        tree.roots = _documents(text, 0)
+        return tree
+    except _Failed as failed:
+        first = failed
+    starts = [m.start() for m in _SEPARATOR.finditer(text)]
+    if starts in ([], [0]):
+        tree.errors.append((first.message, first.offset))
+        return tree
+    bounds = sorted({0, *starts, len(text)})
+    for start, end in itertools.pairwise(bounds):
+        try:
+            tree.roots += _documents(text[start:end], start)
+        except _Failed as failed:
+            tree.errors.append((failed.message, start + failed.offset))
+    return tree
+
+
+def _documents(text: str, base: int) -> list[Node]:
+    from ruamel.yaml.error import YAMLError
+    from ruamel.yaml.loader import SafeLoader
+
+    first: _Failed | None = None
+    for loader in (_c_loader(), SafeLoader):
+        if loader is None:
+            continue
+        try:
+            return _Builder(text, base).build(loader(text))
+        except YAMLError as error:
+            mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+            message = str(getattr(error, "problem", None) or error).split("\n", 1)[0]
+            offset = getattr(mark, "index", getattr(error, "position", 0)) or 0
+            first = first or _Failed(message, min(offset, len(text)))
+        except _Failed as failed:
+            raise failed
+        except (ValueError, IndexError, AssertionError, RecursionError, AttributeError) as error:
+            first = first or _Failed(str(error) or "not YAML", 0)
+    assert first is not None
+    raise first
+
+
+def _c_loader() -> Any:
+    try:
+        from ruamel.yaml.cyaml import CSafeLoader
+    except ImportError:
+        return None
+    return CSafeLoader
+
+
+class _Builder:
+    """Makes nodes of events."""
+
+    def __init__(self, text: str, base: int) -> None:
+        self.text = text
+        self.base = base
+        self.roots: list[Node] = []
+        self.stack: list[Node] = []
+        self.keys: list[Node | None] = []
+        self.anchors: dict[str, Node] = {}
+
+    def build(self, loader: Any) -> list[Node]:
+        while loader.check_event():
+            event = loader.get_event()
+            name = type(event).__name__
+            if name == "ScalarEvent":
+                self._scalar(event)
+            elif name in ("MappingStartEvent", "SequenceStartEvent"):
+                self._open("mapping" if name == "MappingStartEvent" else "sequence", event)
+            elif name in ("MappingEndEvent", "SequenceEndEvent"):
+                self._close(event)
+            elif name == "AliasEvent":
+                self._alias(event)
+            elif name == "DocumentStartEvent":
+                self.anchors = {}
+        return self.roots
+
+    def _body(self, start: int, event: Any) -> int:
+        if not event.anchor and event.tag is None:
+            return start
+        at = start
+        while True:
+            match = _PROPERTY.match(self.text, at)
+            if match is None:
+                return at
+            gap = _GAP.match(self.text, match.end())
+            at = gap.end() if gap else match.end()
+
+    def _scalar(self, event: Any) -> None:
+        start, end = event.start_mark.index, event.end_mark.index
+        style = event.style or ""
+        if style not in ("'", '"', "|", ">"):
+            style = ""
+        body = min(self._body(start, event), end) if end > start else start
+        if style in ("|", ">"):
+            end = self._block_end(body, end)
+        elif not style and start == end and self.keys and self.keys[-1] is not None:
+            # The pure parser puts an empty value at the next token; it belongs behind its colon.
+            colon = self.text.find(":", self.keys[-1].end - self.base)
+            if 0 <= colon < start:
+                start = body = end = colon + 1
+        value = event.value if isinstance(event.value, str) else str(event.value)
+        self._add(Node("scalar", start, body, end, style, _tag(event), value, event.anchor or ""))
+
+    def _block_end(self, body: int, end: int) -> int:
+        """Return where the last line of a block scalar ends (for `|+`: its trailing blank lines too)."""
+        header_end = self.text.find("\n", body)
+        if header_end < 0:
+            return len(self.text[body:end].rstrip()) + body
+        keep = "+" in self.text[body:header_end].split("#", 1)[0]
+        if keep:
+            return max(end - 1 - (self.text[end - 2 : end] == "\r\n"), body) if self.text[end - 1] == "\n" else end
+        return body + len(self.text[body:end].rstrip())
+
+    def _open(self, kind: str, event: Any) -> None:
+        start, end = event.start_mark.index, event.end_mark.index
+        node = Node(kind, start, self._body(start, event), end, tag=_tag(event), anchor=event.anchor or "")
+        node.style = "flow" if event.flow_style else "block"
+        if len(self.stack) >= _MAX_DEPTH:
+            raise _Failed("nested too deeply", start)
+        self._add(node)
+        self.stack.append(node)
+        self.keys.append(None)
+
+    def _close(self, event: Any) -> None:
+        node = self.stack.pop()
+        self.keys.pop()
+        if node.flow:
+            node.end = event.end_mark.index + self.base
+        elif node.children:
+            last = node.pairs[-1].end if node.kind == "mapping" else node.items[-1].end
+            node.end = max(last, node.start)
+        else:
+            node.end = node.body
+        for use in node.uses:
+            use.end = node.end
+
+    def _alias(self, event: Any) -> None:
+        start, end = event.start_mark.index + self.base, event.end_mark.index + self.base
+        node = self.anchors.get(event.anchor)
+        if node is None or any(node is open_node for open_node in self.stack):
+            node = Node("scalar", start, start, end, style="*", text="")
+            self._place(Use(node, start, end))
+            return
+        self._place(Use(node, start, end, alias=True))
+
+    def _add(self, node: Node) -> None:
+        node.start += self.base
+        node.body += self.base
+        node.end += self.base
+        if node.anchor:
+            self.anchors[node.anchor] = node
+        self._place(Use(node, node.start, node.end))
+
+    def _place(self, use: Use) -> None:
+        use.node.uses.append(use)
+        if not self.stack:
+            self.roots.append(use.node)
+            return
+        holder = self.stack[-1]
+        use.holder = holder
+        if holder.kind == "sequence":
+            use.index = len(holder.items)
+            holder.items.append(use)
+            return
+        key = self.keys[-1]
+        if key is None:
+            self.keys[-1] = use.node
+            return
+        use.index = len(holder.pairs)
+        holder.pairs.append(Pair(key, use))
+        self.keys[-1] = None
+
+
+def _tag(event: Any) -> str:
+    tag = getattr(event, "tag", None)
+    return "" if tag is None else str(tag)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield every node written at or below a node, each once; aliases are not followed."""
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        yield here
+        stack += [use.node for use in reversed(here.children) if not use.alias]
