@@ -79,9 +79,7 @@ def compress(tables: Sequence[Facts], releases: Sequence[str]) -> Entries:
     return entries
 
 
-def insert(
-    entries: Entries, releases: Sequence[str], version: str, facts: Facts
-) -> tuple[Entries, list[str]]:
+def insert(entries: Entries, releases: Sequence[str], version: str, facts: Facts) -> tuple[Entries, list[str]]:
     """Return the history with one more (or one replaced) release, and the new order of releases.
 
     The release may lie before, between or after the known ones; doing it twice changes nothing.

@@ -74,9 +74,7 @@ class Release:
         """Return field -> attrs of a config class, empty where the release has no such class."""
         prefix = class_name + "."
         return {
-            name[len(prefix) :]: attrs
-            for name, attrs in self.section("configs").items()
-            if name.startswith(prefix)
+            name[len(prefix) :]: attrs for name, attrs in self.section("configs").items() if name.startswith(prefix)
         }
 
 
@@ -86,7 +84,7 @@ class Catalog:
     def __init__(self, folder: Path, extra: Sequence[Path] = ()) -> None:
         """folder: holds releases.json and one file a section. extra: single-release files."""
         self._folder = folder
-        releases = _read(folder / "releases.json").get("releases")
+        releases = read_json(folder / "releases.json").get("releases")
         if not isinstance(releases, list):
             raise CatalogError(f"{folder / 'releases.json'}: no list of releases")
         self._facts: dict[str, Attrs] = {r["version"]: r for r in releases}
@@ -101,7 +99,7 @@ class Catalog:
         self._past: Callable[[str], OptionMatch] | None = None
 
     def _add(self, path: Path) -> None:
-        data = _read(path)
+        data = read_json(path)
         version, sections = data.get("version"), data.get("sections")
         if not isinstance(version, str) or not isinstance(sections, dict):
             raise CatalogError(f"{path}: not a single-release catalog (it needs `version` and `sections`)")
@@ -171,7 +169,7 @@ class Catalog:
             if section not in SECTIONS:
                 raise CatalogError(f"the catalog has no section {section!r}")
             path = self._folder / f"{section}.json"
-            entries: Entries = _read(path).get("entries", {})
+            entries: Entries = read_json(path).get("entries", {})
             releases: Sequence[str] = self._shipped
             for version, sections in self._extra:
                 entries, releases = insert(entries, releases, version, sections.get(section, {}))
@@ -244,7 +242,8 @@ class Catalog:
             raise ValueError(str(error)) from error
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """Return a catalog file. Raises CatalogError for one that is missing, damaged or of another format."""
     try:
         data = json.loads(path.read_bytes())
     except OSError as error:

@@ -1,0 +1,175 @@
+"""Reads the files of a release from an unpacked tree, a source archive or a wheel; extracts nothing."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+_FILE_LIMIT = 8 * 1024 * 1024
+_TOTAL_LIMIT = 512 * 1024 * 1024
+_COUNT_LIMIT = 100_000
+#: What the miner can use: the package's modules and what describes a build.
+_WANTED = re.compile(
+    r"(vllm/.+\.py|requirements[^/]*\.txt|requirements/.+\.txt|docker/.+|Dockerfile[^/]*"
+    r"|CMakeLists\.txt|pyproject\.toml|setup\.py|PKG-INFO|[^/]+\.dist-info/METADATA)"
+)
+
+
+class MineError(Exception):
+    """A source cannot be mined; the text says which file and why."""
+
+
+class Tree:
+    """The files of one release by their path from its root (`vllm/envs.py`).
+
+    kind: "tree", "sdist" or "wheel". Raises MineError for what is none of these or too large.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._texts: dict[str, str] = {}
+        if path.is_dir():
+            self.kind = "tree"
+            self._root = _find_root(path)
+            self._names = set(_walk(self._root))
+        elif path.name.endswith((".tar.gz", ".tgz")):
+            self.kind = "sdist"
+            self._names = set(self._read_tar(path))
+        elif path.name.endswith((".whl", ".zip")):
+            self.kind = "wheel"
+            self._names = set(self._read_zip(path))
+        elif not path.exists():
+            raise MineError(f"{path}: no such file or folder")
+        else:
+            raise MineError(f"{path}: neither a folder, a .tar.gz source archive nor a wheel")
+        if not self.has("vllm/__init__.py"):
+            raise MineError(f"{path}: no vllm/__init__.py in it; is this a vLLM source tree?")
+
+    def has(self, name: str) -> bool:
+        return name in self._names
+
+    def names(self, pattern: str) -> list[str]:
+        """Return the paths that a regular expression matches from their start to their end."""
+        wanted = re.compile(pattern)
+        return sorted(n for n in self._names if wanted.fullmatch(n))
+
+    def read(self, name: str) -> str:
+        """Return a file's text ("" for one that is not there). Raises MineError for one that is too large."""
+        if name not in self._texts:
+            if self.kind != "tree" or name not in self._names:
+                return ""
+            file = self._root / name
+            if file.stat().st_size > _FILE_LIMIT:
+                raise MineError(f"{file}: larger than {_FILE_LIMIT} bytes")
+            self._texts[name] = file.read_text(encoding="utf-8", errors="replace")
+        return self._texts[name]
+
+    def _read_tar(self, path: Path) -> list[str]:
+        names: list[str] = []
+        total = 0
+        try:
+            with tarfile.open(path, "r:gz") as archive:
+                for count, member in enumerate(archive):
+                    if count > _COUNT_LIMIT:
+                        raise MineError(f"{path}: more than {_COUNT_LIMIT} files")
+                    name = _inner(member.name)
+                    if not member.isfile() or name is None:
+                        continue  # links and devices of an archive are never followed
+                    names.append(name)
+                    if not _WANTED.fullmatch(name):
+                        continue
+                    total += member.size
+                    if member.size > _FILE_LIMIT or total > _TOTAL_LIMIT:
+                        raise MineError(f"{path}: {member.name}: too large")
+                    stream = archive.extractfile(member)
+                    data = stream.read(_FILE_LIMIT + 1) if stream is not None else b""
+                    self._texts[name] = data.decode("utf-8", errors="replace")
+        except (tarfile.TarError, OSError, EOFError) as error:
+            raise MineError(f"{path}: not a readable archive: {error}") from error
+        return names
+
+    def _read_zip(self, path: Path) -> list[str]:
+        names: list[str] = []
+        total = 0
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = archive.infolist()
+                if len(members) > _COUNT_LIMIT:
+                    raise MineError(f"{path}: more than {_COUNT_LIMIT} files")
+                for member in members:
+                    name = member.filename
+                    if member.is_dir() or not _plain(name) or (member.external_attr >> 28) == 0xA:
+                        continue
+                    names.append(name)
+                    if not _WANTED.fullmatch(name):
+                        continue
+                    with archive.open(member) as stream:
+                        data = stream.read(_FILE_LIMIT + 1)
+                    total += len(data)
+                    if len(data) > _FILE_LIMIT or total > _TOTAL_LIMIT:
+                        raise MineError(f"{path}: {name}: too large")
+                    self._texts[name] = data.decode("utf-8", errors="replace")
+        except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+            raise MineError(f"{path}: not a readable archive: {error}") from error
+        return names
+
+    def version(self) -> str | None:
+        """Return the version the source says it is, or None."""
+        for name in self.names(r"PKG-INFO|[^/]+\.dist-info/METADATA"):
+            found = re.search(r"^Version: (\S+)$", self.read(name), re.MULTILINE)
+            if found:
+                return found[1]
+        found = re.search(r"""^(?:__version__ = )?version = ['"]([^'"]+)['"]""", self.read("vllm/_version.py"), re.M)
+        if found:
+            return found[1]
+        for text in (self.path.name, self.path.resolve().name):
+            found = re.search(r"v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)?)", text)
+            if found:
+                return found[1]
+        found = re.search(r"""^__version__ = ['"]([^'"]+)['"]""", self.read("vllm/version.py"), re.MULTILINE)
+        return found[1] if found else None
+
+
+def _find_root(path: Path) -> Path:
+    """Accept the root itself, or a folder whose only content is the root."""
+    if (path / "vllm" / "__init__.py").is_file():
+        return path
+    inner = [p for p in path.iterdir() if p.is_dir() and not p.is_symlink()]
+    if len(inner) == 1 and (inner[0] / "vllm" / "__init__.py").is_file():
+        return inner[0]
+    return path
+
+
+def _walk(root: Path) -> list[str]:
+    names: list[str] = []
+    todo = [root / name for name in ("vllm", "requirements", "docker")]
+    names += [p.name for p in root.iterdir() if p.is_file() and not p.is_symlink()]
+    while todo:
+        folder = todo.pop()
+        if folder.is_symlink() or not folder.is_dir():
+            continue
+        for entry in folder.iterdir():
+            if entry.is_symlink() or entry.name == "__pycache__":
+                continue
+            if entry.is_dir():
+                todo.append(entry)
+            else:
+                names.append(entry.relative_to(root).as_posix())
+        if len(names) > _COUNT_LIMIT:
+            raise MineError(f"{root}: more than {_COUNT_LIMIT} files")
+    return names
+
+
+def _plain(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    return bool(parts) and ".." not in parts and not name.startswith("/")
+
+
+def _inner(name: str) -> str | None:
+    """Return a member's path below the archive's one top folder, None where it has none or leaves it."""
+    if not _plain(name):
+        return None
+    _, slash, rest = name.removeprefix("./").partition("/")
+    return rest if slash and rest else None
