@@ -592,16 +592,11 @@ def _insert(
     if site.entry_point in COMMAND_LINES:
         words: list[str] = []
         holes: tuple[str, ...] = ()
-        anchor = last_word(ctx)
         glued = _all_glued(ctx)
         for name, value, more in news:
             words += option_words(ctx, name, value, glued=glued)
             holes = more or holes
-        if anchor is not None:
-            return [InsertWords(anchor.container, words, holes, after=anchor)]
-        if site.word_home is not None:
-            return [InsertWords(site.word_home, words, holes)]
-        raise NoFix("there is no place to add an option: " + " ".join(words))
+        return [add_words(ctx, words, holes)]
     if site.entry_point in KEYWORDS | {"config"}:
         entries = [e for e in site.entries if not e.locked and not e.guarded]
         home: Container | None = entries[-1].container if entries else site.entry_home
@@ -613,6 +608,16 @@ def _insert(
             for name, value, _ in news
         ]
     raise NoFix("the launch is put together elsewhere: add " + ", ".join(n for n, _, _ in news) + " there")
+
+
+def add_words(ctx: SiteContext, words: Sequence[str], holes: tuple[str, ...] = ()) -> Change:
+    """Return the change that adds words last at a command line. Raises NoFix where there is no place."""
+    if ctx.site.word_home is not None:
+        return InsertWords(ctx.site.word_home, words, holes)
+    anchor = last_word(ctx)
+    if anchor is None:
+        raise NoFix("there is no place to add " + " ".join(words))
+    return InsertWords(anchor.container, words, holes, after=anchor)
 
 
 def _all_glued(ctx: SiteContext) -> bool:

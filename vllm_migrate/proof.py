@@ -145,7 +145,6 @@ def _words(
     site: Site, removed: set[int], replaced: dict[int, Replace], inserts: Sequence[InsertWords]
 ) -> list[str]:
     out: list[str] = []
-    mine = {id(w) for w in site.words}
     for word in site.words:
         for change in inserts:
             if change.before is word:
@@ -157,12 +156,8 @@ def _words(
             if change.after is word:
                 out += [_plain(t) for t in change.words]
     for change in inserts:
-        if change.after is None and change.before is None and (
-            change.container is site.word_home or any(w.container is change.container for w in site.words)
-        ):
+        if change.after is None and change.before is None and change.container is site.word_home:
             out += [_plain(t) for t in change.words]
-        elif change.after is not None and id(change.after) not in mine:
-            continue
     return out
 
 

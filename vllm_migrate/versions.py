@@ -10,6 +10,7 @@ import fnmatch
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from vllm_migrate.distribution import distribution, image_names
 from vllm_migrate.launch import split_image
@@ -243,6 +244,7 @@ def clauses_of(text: str, at: int = 0) -> tuple[Clause, ...] | None:
     return tuple(out)
 
 
+@lru_cache(maxsize=8192)
 def requirement_version(text: str, name: str = "") -> RequirementVersion | None:
     """Return what a requirement asks for; None where the text is no requirement.
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, find, has_dynamic
 from vllm_migrate.findings import Finding, Fix
-from vllm_migrate.model import Change, InsertEntry, InsertWords, Remove, Rename, Variable
-from vllm_migrate.planning import last_word
+from vllm_migrate.model import Change, InsertEntry, Remove, Rename, Variable
+from vllm_migrate.planning import NoFix, add_words
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.rules.registry import Rule
 
@@ -228,11 +228,10 @@ def _changes(ctx: SiteContext, variable: Variable, text: str) -> list[Change] | 
             Remove(variable),
             InsertEntry(home, "device_ids", names, after=entries[-1] if entries else None),
         ]
-    anchor = last_word(ctx)
-    container = anchor.container if anchor is not None else site.word_home
-    if container is None:
-        return None
     valued = [a for a in ctx.arguments if a.option and a.value is not None]
     glued = bool(valued) and all(a.glued for a in valued)
     words = [f"{OPTION}={text}"] if glued else [OPTION, text]
-    return [Remove(variable), InsertWords(container, words, variable.holes, after=anchor)]
+    try:
+        return [Remove(variable), add_words(ctx, words, variable.holes)]
+    except NoFix:
+        return None
