@@ -239,7 +239,8 @@ def _is_type(value: Any, kind: str) -> bool:
             float(text)
         elif kind in ("json", "list", "object"):
             parsed = value if isinstance(value, (dict, list)) else json.loads(text)
-            return not ((kind == "list" and not isinstance(parsed, list)) or (kind == "object" and not isinstance(parsed, dict)))
+            wanted = {"list": (list,), "object": (dict,)}.get(kind, (object,))
+            return isinstance(parsed, wanted)
         else:
             return True
     except (ValueError, TypeError):

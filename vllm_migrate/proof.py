@@ -190,7 +190,8 @@ def _entries(
 
 def _canonical(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ",".join(f"{k!r}:{_canonical(v)}" for k, v in sorted(value.items(), key=lambda i: repr(i[0]))) + "}"
+        members = sorted(value.items(), key=lambda member: repr(member[0]))
+        return "{" + ",".join(f"{k!r}:{_canonical(v)}" for k, v in members) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(_canonical(v) for v in value) + "]"
     if isinstance(value, str):

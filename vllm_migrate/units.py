@@ -176,9 +176,8 @@ class Planner:
                 config = match.attrs.get("config")
                 if tail and config and tail.split(".")[0] not in release.config_fields(str(config)):
                     return False
-            elif name.startswith("VLLM_") or section != "variables":
-                if not release.has(section, name):
-                    return False
+            elif (name.startswith("VLLM_") or section != "variables") and not release.has(section, name):
+                return False
         return True
 
     def _pin_safety(self, findings: list[Finding]) -> None:
@@ -196,9 +195,7 @@ class Planner:
                     fix = move.fix
                     if fix is None or fix.safety != "safe":
                         continue
-                    open_ = [
-                        f for f in governed.get(pin_id, ()) if f.fix is None or f.fix.safety != "safe"
-                    ]
+                    open_ = [f for f in governed.get(pin_id, ()) if f.fix is None or f.fix.safety != "safe"]
                     if open_:
                         names = ", ".join(dict.fromkeys(f.subject for f in open_))
                         fix.safety = "unsafe"

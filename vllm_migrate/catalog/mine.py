@@ -98,6 +98,9 @@ def _sections(interp: Interpreter, tree: Tree) -> dict[str, Facts]:
         "subcommands": lambda: tables.mine_subcommands(interp, tree),
     }
     out = {name: _guarded(name, tree, reader) for name, reader in readers.items()}
+    tables.name_configs(options, configs)
+    tables.name_configs(out["engine_args"], configs)
+    tables.name_configs(out["llm"], configs)
     out |= {"options": options, "configs": configs}
     out |= {"architectures": architectures, "removed_architectures": removed}
     return {name: out[name] for name in SECTIONS}

@@ -21,6 +21,7 @@ def mine_metrics(tree: Tree) -> Facts:
     hidden: dict[str, bool] = {}
     constants: dict[str, str] = {}
     usages: dict[str, str] = {}
+    # name -> the constant that holds it; constants of several classes may share a name
     for path in tree.names(r"vllm/.+\.py"):
         text = tree.read(path)
         if "vllm:" not in text and "MetricMetadata" not in text:
@@ -32,7 +33,7 @@ def mine_metrics(tree: Tree) -> Facts:
             hidden[name] = hidden.get(name, True) and only_hidden
         constants |= visitor.constants
         usages |= visitor.usages
-    for constant, name in constants.items():
+    for name, constant in constants.items():
         kinds[name] = kinds.get(name) or usages.get(constant)
     out: Facts = {}
     for name, kind in kinds.items():
@@ -108,8 +109,13 @@ class _Visitor(ast.NodeVisitor):
     def visit_Assign(self, node: ast.Assign) -> None:
         value = _literal(node.value)
         if value and isinstance(node.targets[0], ast.Name):
-            self.constants[node.targets[0].id] = value
+            self.constants[value] = node.targets[0].id
+        if isinstance(node.targets[0], ast.Subscript) and isinstance(node.value, ast.Call):
+            self._note_usage(node.targets[0].slice, _kind(node.value.func))
         self.generic_visit(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        pass  # only part of a name
 
     def visit_Constant(self, node: ast.Constant) -> None:
         name = _literal(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from vllm_migrate.catalog.mine_options import takes_dotted_keys
@@ -165,15 +166,33 @@ def _cxx_standard(tree: Tree) -> int | None:
 def _image(text: str, arguments: dict[str, str]) -> dict[str, Any] | None:
     if not text:
         return None
-    stages = re.findall(r"^FROM\s+(?:--platform=\S+\s+)?(\S+)(?:\s+AS\s+(\S+))?", text, re.MULTILINE | re.IGNORECASE)
-    named = {name: _substitute(base, arguments) for base, name in stages if name}
-    base = _substitute(stages[-1][0], arguments) if stages else None
-    while base in named:
-        base = named[base]
-    entries = re.findall(r"^ENTRYPOINT\s+(\[.*\])\s*$", text, re.MULTILINE)
+    stages = _stages(text, arguments)
+    published = next((s for s in stages if s.name == "vllm-openai"), stages[-1] if stages else None)
+    base: str | None = None
+    entrypoint: list[str] | None = None
+    stage = published
+    while stage is not None:
+        entrypoint = entrypoint or stage.entrypoint
+        base = stage.base
+        stage = next((s for s in stages if s.name == base), None)
     ubuntu = re.search(r"ubuntu-?(\d\d\.\d\d)", base or "")
-    return {
-        "base": base,
-        "ubuntu": ubuntu[1] if ubuntu else None,
-        "entrypoint": json.loads(entries[-1]) if entries else None,
-    }
+    return {"base": base, "ubuntu": ubuntu[1] if ubuntu else None, "entrypoint": entrypoint}
+
+
+@dataclass
+class _Stage:
+    name: str
+    base: str
+    entrypoint: list[str] | None = None
+
+
+def _stages(text: str, arguments: dict[str, str]) -> list[_Stage]:
+    out: list[_Stage] = []
+    for line in text.splitlines():
+        start = re.match(r"FROM\s+(?:--platform=\S+\s+)?(\S+)(?:\s+AS\s+(\S+))?", line, re.IGNORECASE)
+        if start:
+            out.append(_Stage(start[2] or "", _substitute(start[1], arguments)))
+        found = re.match(r"ENTRYPOINT\s+(\[.*\])\s*$", line)
+        if found and out:
+            out[-1].entrypoint = json.loads(found[1])
+    return out

@@ -118,6 +118,24 @@ def mine_configs(interp: Interpreter, tree: Tree) -> Facts:
     return dict(sorted(out.items()))
 
 
+def name_configs(facts: Facts, configs: Facts) -> None:
+    """Say which config class a JSON option or keyword becomes, where its own type does not say it.
+
+    The classes are those of the fields of the same name, the outermost config first.
+    """
+    holders = sorted((n for n in configs if "." in n), key=lambda n: not n.startswith("VllmConfig."))
+    by_field: dict[str, str] = {}
+    for name in holders:
+        nested = configs[name].get("config")
+        if nested is not None:
+            by_field.setdefault(name.partition(".")[2], nested)
+    for name, attrs in facts.items():
+        field = attrs.get("dest") or name.lstrip("-").replace("-", "_")
+        takes_json = "json" in attrs.get("type", "") or "dict" in attrs.get("type", "")
+        if takes_json and field in by_field:
+            attrs.setdefault("config", by_field[field])
+
+
 def mine_variables(interp: Interpreter, tree: Tree) -> Facts:
     """Return what envs.py knows, and VLLM_ names other modules read by themselves (`direct`)."""
     table = interp.lookup("vllm.envs", "environment_variables")

@@ -10,6 +10,7 @@ from typing import Any
 from vllm_migrate.catalog.interp_values import (
     MISSING,
     UNDEFINED,
+    Bound,
     External,
     Function,
     Instance,
@@ -129,6 +130,8 @@ def converter_name(value: Any) -> tuple[str, bool, Any]:
         return converter_name(value.function)
     if isinstance(value, External):
         return value.text.rpartition(".")[2], False, None
+    if isinstance(value, Bound):  # a constructor such as CompilationConfig.from_cli
+        return "json", False, value.first if isinstance(value.first, type) else None
     if not isinstance(value, Function):
         return "str", False, None
     closure = value.scope.names if value.scope.parent is not None else {}
@@ -142,7 +145,8 @@ def converter_name(value: Any) -> tuple[str, bool, Any]:
         "human_readable_int": "human_int",
         "human_readable_int_or_auto": "human_int_or_auto",
         "union_dict_and_str": "json_or_str",
+        "<lambda>": "custom",
         "nullable_str": "str",
         "nullable_kvs": "key_values",
     }
-    return known.get(value.name, value.name.strip("<>")), value.name.startswith("nullable"), None
+    return known.get(value.name, value.name), value.name.startswith("nullable"), None

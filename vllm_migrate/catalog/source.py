@@ -17,6 +17,9 @@ _WANTED = re.compile(
 )
 
 
+_VERSIONED = re.compile(r"(?:vllm[-_])?v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc)\d+)?)")
+
+
 class MineError(Exception):
     """A source cannot be mined; the text says which file and why."""
 
@@ -117,6 +120,10 @@ class Tree:
 
     def version(self) -> str | None:
         """Return the version the source says it is, or None."""
+        if self.kind == "tree":
+            named = _VERSIONED.fullmatch(self.path.resolve().name)
+            if named:  # an sdist's _version.py can tell a development version
+                return named[1]
         for name in self.names(r"PKG-INFO|[^/]+\.dist-info/METADATA"):
             found = re.search(r"^Version: (\S+)$", self.read(name), re.MULTILINE)
             if found:
@@ -145,6 +152,7 @@ def _find_root(path: Path) -> Path:
 def _walk(root: Path) -> list[str]:
     names: list[str] = []
     todo = [root / name for name in ("vllm", "requirements", "docker")]
+    todo += root.glob("vllm-*.dist-info")
     names += [p.name for p in root.iterdir() if p.is_file() and not p.is_symlink()]
     while todo:
         folder = todo.pop()

@@ -156,7 +156,8 @@ class Pins:
         name = ""
         if isinstance(parent, (ast.Assign, ast.AnnAssign)):
             target = parent.targets[0] if isinstance(parent, ast.Assign) else parent.target
-            name = target.id if isinstance(target, ast.Name) else target.attr if isinstance(target, ast.Attribute) else ""
+            if isinstance(target, (ast.Name, ast.Attribute)):
+                name = target.id if isinstance(target, ast.Name) else target.attr
             if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
                 name = str(target.slice.value)
         elif isinstance(parent, ast.Dict):

@@ -234,6 +234,12 @@ def _read(module: Module, region: StringRegion, context: Context, node: ast.expr
         reading.sites = [s for s in reading.sites if runs or not _prose(region, s)]
         if not reading.sites and not runs and not _COMMAND.match(text):
             return None
+    if text.rstrip().endswith("\\"):
+        # The text goes on in a way not seen here; the backslash is no word.
+        for site in reading.sites:
+            if site.words and not site.words[-1].text:
+                site.words.pop()
+                site.open = True
     reading.problems.clear()
     reading.mentions.clear()
     if not (reading.sites or reading.pins or reading.variables):

@@ -103,8 +103,10 @@ def _cuda(ctx: SiteContext, variable: Variable, text: str) -> Finding:
         variable,
         site=ctx.site,
         replacement=replacement,
-        reason="The variable renumbers the GPUs for every library of the process; the option names them for the engine alone.",
-        help=f"Give the launch {replacement} with the same list and remove the variable from its environment; never leave both.",
+        reason="The variable renumbers the GPUs for every library of the process; "
+        "the option names them for the engine alone.",
+        help=f"Give the launch {replacement} with the same list and remove the variable from its environment; "
+        "never leave both.",
         evidence=_EVIDENCE,
     )
     reason, unsafe = _obstacle(ctx, variable, text)

@@ -87,6 +87,8 @@ def judge_image(image: ImageVersion, reference: str, origin: str | None, target:
         plan.code, plan.severity = "VM507", "error"
     elif plan.code == "VM505" and not plan.message:
         plan.message = f"{subject} is older than {target}"
+    if image.device == "rocm" and image.channel.startswith("cu"):
+        unknown = [image.channel]
     if unknown:
         verdict = Verdict("VM505", "info", subject, f"{subject} is older than {target}")
         verdict.withheld = f"no release publishes a tag ending in -{unknown[0]}; choose the tag by hand"

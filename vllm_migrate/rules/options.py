@@ -35,15 +35,11 @@ RULES = (
     Rule("VM105", "deprecated-option", "info", "An option whose removal is announced."),
     Rule("VM106", "unknown-option", "error", "An option the target release does not know."),
     Rule("VM107", "wrong-type", "error", "A value of another type than the option takes, or a missing one."),
-    Rule(
-        "VM108", "removed-entry-point", "error", "A module, program or name to start vLLM with that is gone."
-    ),
+    Rule("VM108", "removed-entry-point", "error", "A module, program or name to start vLLM with that is gone."),
     Rule("VM109", "changed-default", "info", "Defaults that changed between the two releases."),
     Rule("VM110", "removed-key", "error", "A key of a config object that the target release refuses."),
     Rule("VM111", "changed-meaning", "warning", "An option that means something else than before."),
-    Rule(
-        "VM302", "old-speculative-option", "error", "A speculative option from before --speculative-config."
-    ),
+    Rule("VM302", "old-speculative-option", "error", "A speculative option from before --speculative-config."),
     Rule("VM402", "removed-executor", "error", "An executor, or the option for it, that is gone."),
     Rule("VM705", "split-out-plugin", "error", "A feature that now lives in a package of its own."),
     Rule("VM802", "removed-quantization", "error", "A quantization name the target release does not have."),
@@ -152,9 +148,7 @@ def _refused(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
         text = f"{target} does not know {argument.subject}: unrecognized arguments"
     finding = _finding(ctx, "VM106", "error", argument, text, None)
     near = _similar(ctx, argument)
-    finding.help = (
-        f"Did you mean {near}?" if near else "Check the spelling, or whether another program takes it."
-    )
+    finding.help = f"Did you mean {near}?" if near else "Check the spelling, or whether another program takes it."
     finding.withheld = "no release had this name"
     yield Answer(finding, [], "unsafe", argument=argument)
 
@@ -242,27 +236,23 @@ def _values(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer
         migration = ctx.migrations.answer("option", argument.option, target, value=spell(text))
         if migration is not None:
             title = migration.title
-            finding = _finding(
-                ctx, migration.code, "error", argument, title, migration, f"{argument.subject} {spell(text)}"
-            )
+            finding = _finding(ctx, migration.code, "error", argument, title, migration)
             yield _answer(ctx, finding, migration, argument, text)
             return
     for migration in ctx.migrations.named("option", argument.option):
-        if migration.values and spell(value).lower() in {v.lower() for v in migration.values}:
-            if migration.changed(ctx.origin, target) or (
-                migration.changed_in and ctx.origin is None and migration.code in ("VM303", "VM304")
-            ):
-                severity: Severity = "warning" if migration.severity == "error" else migration.severity  # type: ignore[assignment]
-                finding = _finding(ctx, migration.code, severity, argument, migration.title, migration)
-                yield _answer(ctx, finding, migration, argument, value)
-                return
+        mine = spell(value).lower() in {v.lower() for v in migration.values}
+        if mine and migration.changed(ctx.origin, target):
+            severity: Severity = "info" if migration.severity == "info" else "warning"
+            finding = _finding(ctx, migration.code, severity, argument, migration.title, migration)
+            yield _answer(ctx, finding, migration, argument, value)
+            return
     choices = argument.attrs.get("choices")
     texts = [spell(v) for v in (value if isinstance(value, list) else [value])]
     if choices and argument.entry is None:
         wrong = [t for t in texts if t not in {spell(c) for c in choices} and t.lower() != "none"]
         if wrong:
             text = f"{argument.subject} does not take {wrong[0]!r} in {target}"
-            finding = _finding(ctx, "VM104", "error", argument, text, None, f"{argument.subject} {wrong[0]}")
+            finding = _finding(ctx, "VM104", "error", argument, text, None)
             listed = ", ".join(spell(c) for c in choices[:12]) + (", …" if len(choices) > 12 else "")
             finding.help = f"It takes: {listed}."
             finding.withheld = "which value is meant cannot be told"
@@ -300,7 +290,8 @@ def _types(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer]
     kind = str(attrs.get("type", ""))
     for text in value if isinstance(value, list) else [value]:
         if kind in ("int", "float") and not _number(spell(text), kind) and spell(text).lower() != "none":
-            message = f"{argument.subject} takes {'a whole number' if kind == 'int' else 'a number'}, not {spell(text)!r}"
+            wanted = "a whole number" if kind == "int" else "a number"
+            message = f"{argument.subject} takes {wanted}, not {spell(text)!r}"
             finding = _finding(ctx, "VM107", "error", argument, message, None)
             finding.withheld = "which number is meant cannot be told"
             finding.help = "Write a number."
@@ -372,9 +363,7 @@ def _key(
         return
     migration = ctx.migrations.answer("key", name, target, value=spell(value))
     if migration is not None and migration.code != "VM301":
-        finding = _finding(
-            ctx, migration.code, "error", argument, migration.title, migration, f"{name} {spell(value)}"
-        )
+        finding = _finding(ctx, migration.code, "error", argument, migration.title, migration, name)
         yield _answer(ctx, finding, migration, argument, value, inside)
         return
     for entry in ctx.migrations.named("key", name):
@@ -402,7 +391,7 @@ def _key(
         and config
     ):
         text = f"{name} does not take {value!r} in {target}"
-        finding = _finding(ctx, "VM104", "error", argument, text, None, f"{name} {value}")
+        finding = _finding(ctx, "VM104", "error", argument, text, None, name)
         finding.withheld = "which value is meant cannot be told"
         finding.help = "It takes: " + ", ".join(spell(c) for c in choices) + "."
         yield Answer(finding, [], "unsafe", argument=argument, key=inside)
@@ -452,7 +441,7 @@ def _defaults(ctx: SiteContext) -> Iterator[Finding]:
         "VM109",
         "info",
         names,
-        f"{len(changed)} defaults that this launch relies on change between {ctx.origin} and {ctx.target.version}: {names}",
+        f"{len(changed)} defaults this launch relies on change from {ctx.origin} to {ctx.target.version}: {names}",
         ctx.site.words[0] if ctx.site.words else ctx.site.entries[0] if ctx.site.entries else _Spot(ctx),  # type: ignore[arg-type]
         site=ctx.site,
         reason=" ".join(m.title + "." for m in changed[:6]),

@@ -34,9 +34,7 @@ Always unsafe: another method gives another acceptance rate, and some need a che
 N-gram needs neither and keeps the output distribution.
 """,
     ),
-    Rule(
-        "VM303", "draft-token-budget", "info", "How draft slots count against the token budget has changed."
-    ),
+    Rule("VM303", "draft-token-budget", "info", "How draft slots count against the token budget has changed."),
     Rule("VM304", "kept-draft-block", "info", "EAGLE and MTP keep the last cached block of a prefix."),
 )
 
@@ -71,7 +69,7 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
     finding = ctx.finding(
         migration.code,
         "error",
-        str(held.get("method") or held.get("model")),
+        source.subject if source.path else source.subject + (".method" if "method" in held else ".model"),
         migration.title,
         source.item,
         migration=migration,
