@@ -279,7 +279,7 @@ def _from_entry(site: Site, entry: Entry, target: Release) -> Argument:
         argument.attrs = attrs or {}
         return argument
     found = target.option(option)
-    if found.option is not None and not found.candidates:
+    if found.option is not None:
         argument.option = found.option
         argument.accepted = found.exact
         argument.attrs = found.attrs

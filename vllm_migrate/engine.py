@@ -40,7 +40,8 @@ def run(paths: Sequence[Path], root: Path, settings: Config) -> Report:
     that cannot be used.
     """
     walk = discover.Walk(root, settings)
-    report = _run(walk.files(paths), walk.root, settings)
+    named = [walk.name(str(discover.absolute(path))) for path in paths]
+    report = _run(walk.files(paths), walk.root, settings, named)
     report.walked = walk.looked_at
     report.notices += walk.notices
     return report
@@ -48,7 +49,7 @@ def run(paths: Sequence[Path], root: Path, settings: Config) -> Report:
 
 def run_text(name: str, raw: bytes, root: Path, settings: Config) -> Report:
     """Check one text as if it were the file `name` (relative to the root)."""
-    report = _run([(name, raw)], root.resolve(), settings)
+    report = _run([(name, raw)], root.resolve(), settings, [name])
     report.walked = 1
     return report
 
@@ -145,7 +146,69 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
         return Reading(problems=[Problem("syntax", f"could not be read ({type(error).__name__}: {error})")])
 
 
-def _run(files: Iterable[tuple[str, bytes]], root: Path, settings: Config) -> Report:
+def _follow(tree: Tree, named: Sequence[str]) -> None:
+    """Read the files that launches and requirement files link to; they are reported where a path names them."""
+    from vllm_migrate.hosts import host
+
+    waiting = list(tree.files.values())
+    while waiting:
+        file = waiting.pop()
+        links = [(name, False) for name in file.reading.links] + [(n, True) for n in _configs(file.reading)]
+        for name, config in links:
+            for base in dict.fromkeys((posixpath.dirname(file.path), "")):
+                path = posixpath.normpath(posixpath.join(base, name))
+                known = tree.files.get(path)
+                raw = None if path.startswith("..") or path.startswith("/") else discover.read_inside(tree.root, path)
+                if raw is None or len(raw) > 1 << 20 or (known is not None and not config):
+                    continue
+                reader = host("yaml") if config else None
+                found = _read_config(path, raw, tree.root, reader) if reader is not None else read(path, raw, tree.root)
+                if isinstance(found, File):
+                    found.reported = any(n == "" or path == n or path.startswith(n + "/") for n in named)
+                    if known is None:
+                        waiting.append(found)
+                        tree.add(found)
+                    elif not known.reading.sites:
+                        tree.files[path] = found
+                break
+
+
+def _configs(reading: Reading) -> list[str]:
+    """Return the files that launches name with `--config FILE` (with `=` no release loads it)."""
+    out = []
+    for site in reading.sites:
+        for word, value in zip(site.words, site.words[1:], strict=False):
+            if word.text == "--config" and value.literal and value.text.endswith((".yaml", ".yml")):
+                out.append(value.text)
+    return out
+
+
+class _ConfigHost:
+    """The YAML host, for a file that a launch names with `--config`."""
+
+    def __init__(self, host: Host) -> None:
+        self.NAME = host.NAME
+        self._host = host
+
+    def claims(self, path: str, head: str) -> bool:
+        return True
+
+    def read(self, region: Region, context: HostContext) -> Reading:
+        from vllm_migrate.hosts.yaml import read_config
+
+        return read_config(region, context)
+
+
+def _read_config(path: str, raw: bytes, root: Path, host: Host) -> File | None:
+    try:
+        source = Source(path, raw)
+    except UndecodableError:
+        return None
+    reader = _ConfigHost(host)
+    return File(path, source, read_source(source, reader, root), reader)
+
+
+def _run(files: Iterable[tuple[str, bytes]], root: Path, settings: Config, named: Sequence[str]) -> Report:
     tree: Tree | None = None
     data: Data | None = None
     report = Report(list(settings.to), root=str(root))
@@ -162,6 +225,7 @@ def _run(files: Iterable[tuple[str, bytes]], root: Path, settings: Config) -> Re
         report.files.append(FileResult(finding.path, None, [finding]))
     if tree is None or not tree.files:
         return report
+    _follow(tree, named)
     data = Data(load_catalog(settings.catalog), load_migrations(settings.migrations), settings)
     if not settings.to and not any(r.to for r in settings.paths.values()):
         report.notices.append(

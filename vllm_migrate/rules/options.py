@@ -290,8 +290,8 @@ def _types(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer]
     kind = str(attrs.get("type", ""))
     for text in value if isinstance(value, list) else [value]:
         if kind in ("int", "float") and not _number(spell(text), kind) and spell(text).lower() != "none":
-            wanted = "a whole number" if kind == "int" else "a number"
-            message = f"{argument.subject} takes {wanted}, not {spell(text)!r}"
+            kind_of = "a whole number" if kind == "int" else "a number"
+            message = f"{argument.subject} takes {kind_of}, not {spell(text)!r}"
             finding = _finding(ctx, "VM107", "error", argument, message, None)
             finding.withheld = "which number is meant cannot be told"
             finding.help = "Write a number."
