@@ -280,9 +280,13 @@ class Planner:
             except CannotRender as error:
                 for part in mine:
                     self._kill(part, str(error))
+        worst = next((f for part in unit.alive for f in part.fixes if f.safety == "unsafe"), None)
         for part in unit.alive:
             for fix in part.fixes:
                 fix.edits = edits
+                if worst is not None and fix.safety == "safe":
+                    # What is applied together is as safe as its least safe part.
+                    fix.safety, fix.why = "unsafe", f"it goes together with: {worst.description} ({worst.why})"
 
     def apply(self, *, first: bool = True) -> dict[str, list[Fix]]:
         """Put the chosen units into the files; return the changed paths and what was applied there.

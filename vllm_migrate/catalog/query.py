@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vllm_migrate.catalog.history import SECTIONS, Attrs, Entries, Facts, at, insert, lifetime
-from vllm_migrate.catalog.options import NO_MATCH, OptionIndex, OptionMatch, spellings
+from vllm_migrate.catalog.options import NO_MATCH, OptionIndex, OptionMatch, normal, spellings
 from vllm_migrate.versions_key import key
 
 FORMAT = 1
@@ -219,6 +219,10 @@ class Catalog:
                 extra[spelling] = (name, attrs)
 
         def find(spelling: str) -> OptionMatch:
+            own = newest.get(normal(spelling))
+            if own is not None:
+                # An option's own name says more than another option's inverse spelling.
+                return OptionMatch(normal(spelling), own, (normal(spelling),), True)
             match = index.find(spelling)
             if match.option is not None and match.exact:
                 return match

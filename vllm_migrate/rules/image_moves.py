@@ -102,6 +102,7 @@ def judge_image(image: ImageVersion, reference: str, origin: str | None, target:
     verdict.description = f"move {image.tag} to {written[begin.rindex(':') + 1 :]}"
     if image.digest:
         verdict.withheld = "a digest fixes the content; take the digest of the new tag"
+        verdict.replacement = verdict.replacement.partition("@")[0]
     elif not image.row:
         verdict.safety = "unsafe"
         verdict.why = verdict.why or f"whether {image.name.rsplit('/', 1)[0]} holds that tag"

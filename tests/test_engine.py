@@ -1,0 +1,205 @@
+"""What a person relies on when the tool rewrites a repository: pins, groups, safety, rounds, scope."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from vllm_migrate.config import Config, from_mapping
+from vllm_migrate.engine import run, run_text
+from vllm_migrate.findings import Finding, Report
+
+TO = Config(to=("0.33.0",), fix=True)
+
+
+def put(root: Path, files: dict[str, str]) -> Path:
+    (root / ".git").mkdir(exist_ok=True)
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def after(report: Report, name: str) -> str:
+    file = next(f for f in report.files if f.path == name)
+    assert file.source is not None
+    return (file.fixed or file.source).text
+
+
+def found(report: Report, code: str) -> list[Finding]:
+    return [f for f in report.findings() if f.code == code]
+
+
+def pod(image: str, *args: str, env: str = "") -> str:
+    text = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - name: llm\n"
+    text += f"      image: {image}\n      args:\n" + "".join(f"        - {a}\n" for a in ("--model=m/x", *args))
+    return text + env
+
+
+DEVICES = '      env:\n        - name: CUDA_VISIBLE_DEVICES\n          value: "0"\n'
+
+
+def test_a_fix_the_pinned_release_lacks_moves_with_its_pin(tmp_path: Path) -> None:
+    put(tmp_path, {"pod.yaml": pod("vllm/vllm-openai:v0.22.0", "--port=1", env=DEVICES)})
+    text = after(run([tmp_path], tmp_path, TO), "pod.yaml")
+    assert "vllm/vllm-openai:v0.33.0" in text
+    assert "--device-ids=0" in text
+    assert "CUDA_VISIBLE_DEVICES" not in text
+
+
+@pytest.mark.parametrize("how", ["keep", "digest"])
+def test_a_pin_that_stays_holds_its_group_back(tmp_path: Path, how: str) -> None:
+    image = "vllm/vllm-openai:v0.22.0" + ("@sha256:" + "a" * 64 if how == "digest" else "")
+    put(tmp_path, {"pod.yaml": pod(image, "--port=1", env=DEVICES)})
+    report = run([tmp_path], tmp_path, replace(TO, keep_pins=how == "keep", unsafe_fixes=True))
+    assert [f.path for f in report.files if f.fixed is not None] == []
+    assert found(report, "VM204")[0].fix is None
+    assert "0.22.0" in found(report, "VM204")[0].withheld
+
+
+def test_what_both_releases_take_stands_alone(tmp_path: Path) -> None:
+    env = '      env:\n        - name: VLLM_RPC_TIMEOUT\n          value: "1"\n'
+    put(tmp_path, {"pod.yaml": pod("vllm/vllm-openai:v0.23.0", env=env)})
+    report = run([tmp_path], tmp_path, replace(TO, keep_pins=True))
+    text = after(report, "pod.yaml")
+    assert "v0.23.0" in text
+    assert "VLLM_RPC_TIMEOUT" not in text
+
+
+def test_a_pin_does_not_move_alone_where_the_launch_would_not_start(tmp_path: Path) -> None:
+    put(tmp_path, {"pod.yaml": pod("vllm/vllm-openai:v0.22.0", "--max-num-partial-prefills=2")})
+    report = run([tmp_path], tmp_path, TO)
+    assert [f.path for f in report.files if f.fixed is not None] == []
+    (move,) = found(report, "VM505")
+    assert move.fix is not None
+    assert move.fix.safety == "unsafe"
+    assert "--max-num-partial-prefills" in move.fix.why
+    assert report.left_out == 2
+    both = after(run([tmp_path], tmp_path, replace(TO, unsafe_fixes=True)), "pod.yaml")
+    assert "v0.33.0" in both
+    assert "partial-prefills" not in both
+
+
+def test_a_launch_beyond_the_target_is_left_alone(tmp_path: Path) -> None:
+    put(tmp_path, {"pod.yaml": pod("vllm/vllm-openai:v0.33.0", "--disable-log-requests")})
+    report = run([tmp_path], tmp_path, replace(TO, to=("0.32.0",)))
+    assert [f.path for f in report.files if f.fixed is not None] == []
+    assert found(report, "VM101") == []
+    assert any("0.33.0" in notice for notice in report.notices)
+
+
+def test_the_nearest_pin_decides(tmp_path: Path) -> None:
+    files = {
+        "requirements.txt": "vllm==0.11.0\n",
+        "deep/er/serve.sh": "vllm serve m/x --port 1\n",
+        "other/requirements.txt": "vllm==0.31.0\n",
+        "other/serve.sh": "vllm serve m/x --port 1\n",
+    }
+    report = run([tmp_path], put(tmp_path, files), replace(TO, fix=False))
+    origins = {f.path: f.origin for f in found(report, "VM109")}
+    assert origins == {"deep/er/serve.sh": "0.11.0", "other/serve.sh": "0.31.0"}
+
+
+def test_pins_that_disagree_are_said_not_guessed(tmp_path: Path) -> None:
+    files = {
+        "a.txt": "",
+        "requirements-a.txt": "vllm==0.11.0\n",
+        "requirements-b.txt": "vllm==0.12.0\n",
+        "serve.sh": "vllm serve m/x --swap-space 4\n",
+    }
+    report = run([tmp_path], put(tmp_path, files), TO)
+    assert "0.11.0, 0.12.0" in found(report, "VM508")[0].message
+    assert found(report, "VM109") == []
+    assert after(report, "serve.sh") == "vllm serve m/x\n"
+
+
+def test_text_two_launches_share_changes_only_when_both_ask(tmp_path: Path) -> None:
+    script = 'ARGS="--swap-space 4 --port 1"\nvllm serve m/x $ARGS\nvllm serve m/y $ARGS\n'
+    both = after(run([tmp_path], put(tmp_path, {"s.sh": script}), TO), "s.sh")
+    assert both == 'ARGS="--port 1"\nvllm serve m/x $ARGS\nvllm serve m/y $ARGS\n'
+    mixed = script.replace("vllm serve m/y", "other-server")
+    report = run([tmp_path], put(tmp_path, {"s.sh": mixed}), TO)
+    assert after(report, "s.sh") == mixed
+
+
+def test_a_guarded_branch_is_reported_and_not_touched(tmp_path: Path) -> None:
+    code = (
+        "import vllm\nfrom packaging.version import Version\nfrom vllm import LLM\n\n"
+        'if Version(vllm.__version__) < Version("0.18"):\n    llm = LLM("m/x", swap_space=4)\n'
+        'else:\n    llm = LLM("m/x")\n'
+    )
+    report = run([tmp_path], put(tmp_path, {"a.py": code}), replace(TO, unsafe_fixes=True))
+    assert after(report, "a.py") == code
+    assert all(f.severity == "info" for f in report.findings() if f.subject == "swap_space")
+
+
+def test_paths_limit_what_is_written_but_not_what_is_known(tmp_path: Path) -> None:
+    files = {"Dockerfile": "FROM vllm/vllm-openai:v0.22.0\n", "serve.sh": "CUDA_VISIBLE_DEVICES=0 vllm serve m/x\n"}
+    put(tmp_path, files)
+    report = run([tmp_path / "serve.sh"], tmp_path, replace(TO, unsafe_fixes=True))
+    assert [f.path for f in report.files] == ["serve.sh"]
+    assert found(report, "VM204")[0].origin == "0.22.0"
+    assert found(report, "VM204")[0].fix is None
+    whole = run([tmp_path], tmp_path, replace(TO, unsafe_fixes=True))
+    assert "--device-ids 0" in after(whole, "serve.sh")
+    assert "v0.33.0" in after(whole, "Dockerfile")
+
+
+def test_a_config_file_a_launch_names_is_read(tmp_path: Path) -> None:
+    files = {"s.sh": "vllm serve --config conf/serve.yaml\n", "conf/serve.yaml": "model: m/x\nswap-space: 4\nport: 1\n"}
+    report = run([tmp_path], put(tmp_path, files), TO)
+    assert after(report, "conf/serve.yaml") == "model: m/x\nport: 1\n"
+
+
+def test_each_target_of_a_rolling_upgrade_is_judged(tmp_path: Path) -> None:
+    put(tmp_path, {"s.sh": "vllm serve m/x --disable-log-requests\n"})
+    report = run([tmp_path], tmp_path, Config(to=("0.32.0", "0.33.0")))
+    assert [(f.subject, f.to) for f in report.findings()] == [("--disable-log-requests", "0.32.0")]
+
+
+def test_without_a_target_a_launch_is_judged_against_its_own_pin(tmp_path: Path) -> None:
+    files = {"old/p.yaml": pod("vllm/vllm-openai:v0.17.1", "--swap-space=4"), "new/s.sh": "vllm serve m --swap-space 4\n"}
+    report = run([tmp_path], put(tmp_path, files), Config())
+    assert [(f.path, f.to) for f in report.findings() if f.subject == "--swap-space"] == [("new/s.sh", "0.33.0")]
+
+
+def test_what_a_private_image_holds_can_be_said(tmp_path: Path) -> None:
+    put(tmp_path, {"p.yaml": pod("registry.local/llm/vllm-fork:prod", "--port=1")})
+    config = from_mapping({"images": {"registry.local/llm/*": "0.11.0"}, "to": "0.33.0"}, tmp_path)
+    report = run([tmp_path], tmp_path, config)
+    assert found(report, "VM109")[0].origin == "0.11.0"
+
+
+def test_select_and_ignore_and_comments(tmp_path: Path) -> None:
+    text = (
+        "vllm serve m/x --swap-space 4 --num-scheduler-steps 2  # vllm-migrate: ignore[VM101:swap-space]\n"
+    )
+    put(tmp_path, {"s.sh": text})
+    report = run([tmp_path], tmp_path, TO)
+    assert [f.subject for f in report.findings()] == ["--num-scheduler-steps"]
+    assert "--swap-space 4" in after(report, "s.sh")
+    assert run([tmp_path], tmp_path, replace(TO, ignore=("VM1",))).findings() == []
+
+
+def test_a_file_that_does_not_parse_does_not_stop_the_others(tmp_path: Path) -> None:
+    files = {"bad.py": "import vllm\ndef f(:\n", "worse.yaml": "vllm: [\n", "s.sh": "vllm serve m --swap-space 4\n"}
+    report = run([tmp_path], put(tmp_path, files), TO)
+    (tmp_path / "latin.sh").write_bytes(b"# vllm \xe9\n")
+    assert {f.path for f in report.findings() if f.code == "VM001"} == {"bad.py", "worse.yaml"}
+    assert after(report, "s.sh") == "vllm serve m\n"
+    assert [f.code for f in run([tmp_path / "latin.sh"], tmp_path, TO).findings()] == ["VM002"]
+
+
+def test_a_generated_file_is_reported_and_not_touched(tmp_path: Path) -> None:
+    text = "# Code generated by render. DO NOT EDIT.\n" + pod("vllm/vllm-openai:v0.17.1", "--swap-space=4")
+    report = run([tmp_path], put(tmp_path, {"p.yaml": text}), replace(TO, unsafe_fixes=True))
+    assert after(report, "p.yaml") == text
+    assert {f.code for f in report.findings()} >= {"VM003", "VM101"}
+
+
+def test_one_text(tmp_path: Path) -> None:
+    report = run_text("s.sh", b"vllm serve m --swap-space 4\r\n", tmp_path, TO)
+    assert report.files[0].fixed is not None
+    assert report.files[0].fixed.raw == b"vllm serve m\r\n"
