@@ -28,9 +28,9 @@ from vllm_migrate.catalog.interp_values import (
     Unknown,
     Unsupported,
 )
-from vllm_migrate.catalog.source import Tree
+from vllm_migrate.catalog.source import MineError, Tree
 
-_STEPS = 4_000_000
+_STEPS = 3_000_000  # the largest release takes a seventh of it
 _DEPTH = 60
 
 
@@ -85,9 +85,9 @@ class Interpreter(Evaluator):
         module.globals = {"__name__": name, "__file__": path}
         self.modules[name] = module
         try:
-            module.tree = ast.parse(self.tree.read(path))
-        except SyntaxError as error:
-            self.notes.append(f"{path}: {error.msg} (line {error.lineno})")
+            module.tree = self.tree.parse(path)
+        except MineError as error:
+            self.notes.append(str(error))
             return module
         self.run(module.tree.body, Scope(module.globals, None, module))
         return module

@@ -6,6 +6,7 @@ import ast
 import builtins
 import enum
 import operator
+import re
 import types
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -260,12 +261,8 @@ class Evaluator:
     # operators
 
     def binary(self, op: ast.operator, left: Any, right: Any, *, in_place: bool = False) -> Any:
-        if isinstance(op, ast.Mult) and any(isinstance(v, (str, list, tuple)) for v in (left, right)):
-            count = left if isinstance(left, int) else right
-            if isinstance(count, int) and count * len(left if count is right else right) > _SIZE:
-                raise Unsupported("a large repetition")
-        if isinstance(op, (ast.Pow, ast.LShift)) and isinstance(right, (int, float)) and abs(right) > 256:
-            raise Unsupported("a large power")
+        if _too_large(op, left, right):
+            raise Unsupported(f"a large {type(op).__name__.lower()}")
         unknown = isinstance(left, Unknown) or isinstance(right, Unknown)
         if unknown and (not isinstance(op, ast.BitOr) or isinstance(left, dict) or isinstance(right, dict)):
             return Unknown(f"{left!r} … {right!r}")
@@ -434,10 +431,16 @@ class Evaluator:
         if isinstance(value, _HOST_OBJECTS) and not name.startswith("_"):
             return getattr(value, name, None)
         if isinstance(value, _PLAIN) and not name.startswith("_") and name not in ("format", "format_map"):
-            method = getattr(value, name, _MISSING)
+            method: Any = getattr(value, name, _MISSING)
             if method is _MISSING:
                 raise Raised("AttributeError", name)
-            return Native(name, method, takes_unknown=not isinstance(value, (str, bytes, int, float)))
+
+            def run(*args: Any, **kwargs: Any) -> Any:
+                if _method_too_large(value, name, args):
+                    raise Unsupported(f"a large {name}")
+                return method(*args, **kwargs)
+
+            return Native(name, run, takes_unknown=not isinstance(value, (str, bytes, int, float)))
         if isinstance(value, (Function, Native, Bound, Partial)):
             return Unknown(f"{getattr(value, 'name', value)}.{name}")
         if value in (str, dict, int, float, list, set, tuple, bytes) and not name.startswith("_"):
@@ -553,6 +556,29 @@ class Evaluator:
         def module_attribute(self, module: Module, name: str) -> Any: ...
         def call_function(self, function: Function, args: list[Any], kwargs: dict[str, Any]) -> Any: ...
         def instantiate(self, cls: type, args: list[Any], kwargs: dict[str, Any]) -> Any: ...
+
+
+def _too_large(op: ast.operator, left: Any, right: Any) -> bool:
+    """Tell whether an operator would build something no real source builds."""
+    sized = (str, bytes, list, tuple)
+    if isinstance(op, ast.Mult) and (isinstance(left, sized) or isinstance(right, sized)):
+        count, items = (left, right) if isinstance(left, int) else (right, left)
+        return isinstance(count, int) and count * len(items) > _SIZE
+    if isinstance(op, ast.Add) and isinstance(left, sized) and isinstance(right, sized):
+        return len(left) + len(right) > _SIZE
+    if isinstance(op, (ast.Pow, ast.LShift)):
+        return isinstance(right, (int, float)) and abs(right) > 256
+    if isinstance(op, ast.Mod) and isinstance(left, (str, bytes)):
+        return re.search(r"%[^a-zA-Z%]*\d{4}", str(left)) is not None
+    return isinstance(left, int) and isinstance(right, int) and left.bit_length() + right.bit_length() > 4096
+
+
+def _method_too_large(value: Any, name: str, args: tuple[Any, ...]) -> bool:
+    if not isinstance(value, (str, bytes)):
+        return False
+    if name in ("ljust", "rjust", "center", "zfill", "expandtabs"):
+        return any(isinstance(a, int) and a > _SIZE for a in args)
+    return name == "replace" and len(args) > 1 and len(value) * len(str(args[1])) > 100 * _SIZE
 
 
 def _opaque(value: Any) -> bool:

@@ -193,7 +193,6 @@ def _builtins(interp: Interpreter) -> dict[str, Any]:
         "int": Native("int", int),
         "float": Native("float", float),
         "bool": Native("bool", bool),
-        "bytes": Native("bytes", bytes),
         "list": Native("list", lambda *a: list(*map(interp.iterate, a)), True),
         "tuple": Native("tuple", lambda *a: tuple(*map(interp.iterate, a)), True),
         "set": Native("set", lambda *a: set(*map(interp.iterate, a)), True),

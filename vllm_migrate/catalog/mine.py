@@ -66,8 +66,8 @@ def mine(path: Path, version: str | None = None) -> Mined:
         sections = _sections(interp, tree)
     except Stop as stop:
         raise MineError(f"{path}: {stop}: is this a vLLM source tree?") from stop
-    except SyntaxError as error:
-        raise MineError(f"{path}: {error.filename or 'a module'}: {error.msg} (line {error.lineno})") from error
+    except RecursionError as error:
+        raise MineError(f"{path}: nested too deep: is this a vLLM source tree?") from error
     for name, where in MANDATORY.items():
         if not sections[name]:
             raise MineError(f"{path}: {where}: section {name} came out empty")

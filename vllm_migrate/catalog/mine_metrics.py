@@ -27,7 +27,7 @@ def mine_metrics(tree: Tree) -> Facts:
         if "vllm:" not in text and "MetricMetadata" not in text:
             continue
         visitor = _Visitor()
-        visitor.visit(ast.parse(text))
+        visitor.visit(tree.parse(path))
         for name, kind, only_hidden in visitor.found:
             kinds[name] = kinds.get(name) or kind
             hidden[name] = hidden.get(name, True) and only_hidden

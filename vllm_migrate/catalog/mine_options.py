@@ -228,7 +228,7 @@ def inverse_prefixes(tree: Tree) -> dict[str, str]:
         text = tree.read(path)
         if "_inverse_prefixes" not in text:
             continue
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(tree.parse(path)):
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_inverse_prefixes":
                 value = ast.literal_eval(node.value)
                 return {str(k): str(v) for k, v in value.items()}
@@ -237,7 +237,7 @@ def inverse_prefixes(tree: Tree) -> dict[str, str]:
 
 def _parser_source(tree: Tree) -> str:
     for path in ("vllm/utils/argparse_utils.py", "vllm/utils/__init__.py", "vllm/utils.py"):
-        for node in ast.parse(tree.read(path)).body:
+        for node in tree.parse(path).body:
             if isinstance(node, ast.ClassDef) and node.name == PARSER_CLASS:
                 return ast.unparse(node)
     return ""

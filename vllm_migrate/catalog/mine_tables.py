@@ -139,9 +139,11 @@ def name_configs(facts: Facts, configs: Facts) -> None:
 def mine_variables(interp: Interpreter, tree: Tree) -> Facts:
     """Return what envs.py knows, and VLLM_ names other modules read by themselves (`direct`)."""
     table = interp.lookup("vllm.envs", "environment_variables")
+    if not isinstance(table, dict) or not table:
+        return {}
     out: Facts = {}
     types = _declared_types(tree)
-    for name, getter in table.items() if isinstance(table, dict) else ():
+    for name, getter in table.items():
         attrs: Attrs = {}
         if name in types:
             attrs["type"] = types[name]
@@ -162,7 +164,7 @@ def mine_variables(interp: Interpreter, tree: Tree) -> Facts:
 
 def _declared_types(tree: Tree) -> dict[str, str]:
     out: dict[str, str] = {}
-    for node in ast.parse(tree.read("vllm/envs.py")).body:
+    for node in tree.parse("vllm/envs.py").body:
         for inner in node.body if isinstance(node, ast.If) else ():
             if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
                 text = ast.unparse(inner.annotation)
@@ -204,7 +206,7 @@ def mine_architectures(tree: Tree) -> tuple[Facts, Facts]:
         path = "vllm/model_executor/models/__init__.py"
     found: Facts = {}
     gone: Facts = {}
-    for node in ast.parse(tree.read(path)).body:
+    for node in tree.parse(path).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         if not isinstance(target, ast.Name) or not isinstance(getattr(node, "value", None), ast.Dict):
             continue
@@ -326,7 +328,7 @@ def mine_subcommands(interp: Interpreter, tree: Tree) -> Facts:
     """Return the words after `vllm`; those of a group are written with it (`bench serve`)."""
     out: Facts = {}
     for path in tree.names(r"vllm/entrypoints/cli/.+\.py"):
-        for node in ast.walk(ast.parse(tree.read(path))):
+        for node in ast.walk(tree.parse(path)):
             if not isinstance(node, ast.ClassDef):
                 continue
             name = _class_name_attribute(node)

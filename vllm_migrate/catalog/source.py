@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tarfile
 import zipfile
@@ -33,6 +34,7 @@ class Tree:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._texts: dict[str, str] = {}
+        self._parsed: dict[str, ast.Module] = {}
         if path.is_dir():
             self.kind = "tree"
             self._root = _find_root(path)
@@ -68,6 +70,18 @@ class Tree:
                 raise MineError(f"{file}: larger than {_FILE_LIMIT} bytes")
             self._texts[name] = file.read_text(encoding="utf-8", errors="replace")
         return self._texts[name]
+
+    def parse(self, name: str) -> ast.Module:
+        """Return a file's syntax tree. Raises MineError where it is no Python this Python can read."""
+        if name not in self._parsed:
+            try:
+                self._parsed[name] = ast.parse(self.read(name))
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                line = getattr(error, "lineno", None)
+                where = f" (line {line})" if line else ""
+                reason = getattr(error, "msg", None) or str(error) or "nested too deep"
+                raise MineError(f"{self.path}: {name}: {reason}{where}") from error
+        return self._parsed[name]
 
     def _read_tar(self, path: Path) -> list[str]:
         names: list[str] = []
