@@ -106,6 +106,13 @@ def prove(
     return after, reading
 
 
+def _pinned(before: Reading, replaced: dict[int, Replace]) -> frozenset[str]:
+    """Return the names of variables whose text a replaced pin is part of."""
+    places = [p.place for p in before.pins if id(p) in replaced]
+    variables = [v for s in before.sites for v in s.variables] + before.variables
+    return frozenset(v.name for v in variables if any(v.place.touches(p) for p in places)) if places else frozenset()
+
+
 def _plain(text: str) -> str:
     return "".join("\ue000" if is_hole(c) else c for c in text)
 
@@ -117,6 +124,8 @@ def _compare(before: Reading, after: Reading, changes: Sequence[Change]) -> None
     replaced = {id(c.item): c for c in changes if isinstance(c, Replace)}
     renamed = {id(c.item): c.name for c in changes if isinstance(c, Rename)}
     words = [c for c in changes if isinstance(c, InsertWords)]
+    # A variable may be a pin at the same time (`CC=gcc-11`): the pins are compared for it.
+    pinned = _pinned(before, replaced)
     for old, new in zip(before.sites, after.sites, strict=True):
         if old.entry_point != new.entry_point:
             raise NotProved("a launch would start another program")
@@ -126,16 +135,16 @@ def _compare(before: Reading, after: Reading, changes: Sequence[Change]) -> None
             raise NotProved(f"the command line would read {_first(wanted, got)}")
         _same(_entries(old, removed, replaced, renamed, changes), _entries(new, set(), {}, {}, ()), "arguments")
         _same(
-            _variables(old.variables, removed, replaced, renamed, _added(old, changes)),
-            _variables(new.variables, set(), {}, {}, ()),
+            _variables(old.variables, removed, replaced, renamed, _added(old, changes), pinned),
+            _variables(new.variables, set(), {}, {}, (), pinned),
             "environment",
         )
     added = [c for c in changes if isinstance(c, InsertText)]
     _pins(before, after, removed, replaced, bool(added))
     _mentions(before, after, removed, replaced)
     _same(
-        _variables(before.variables, removed, replaced, renamed, ()),
-        _variables(after.variables, set(), {}, {}, ()),
+        _variables(before.variables, removed, replaced, renamed, (), pinned),
+        _variables(after.variables, set(), {}, {}, (), pinned),
         "environment",
         extra=bool(added) or bool(changes),
     )
@@ -210,10 +219,11 @@ def _variables(
     replaced: dict[int, Replace],
     renamed: dict[int, str],
     added: Sequence[InsertVariable],
+    passed: frozenset[str] = frozenset(),
 ) -> Counter[tuple[str, str]]:
     out: Counter[tuple[str, str]] = Counter()
     for variable in variables:
-        if id(variable) in removed:
+        if id(variable) in removed or variable.name in passed:
             continue
         value = replaced[id(variable)].value if id(variable) in replaced else variable.value
         out[(renamed.get(id(variable), variable.name), _plain(value) if value is not None else "")] += 1
@@ -233,17 +243,15 @@ def _same(wanted: Counter[tuple[str, str]], got: Counter[tuple[str, str]], what:
 def _pins(
     before: Reading, after: Reading, removed: set[int], replaced: dict[int, Replace], added: bool
 ) -> None:
-    wanted = Counter(
-        (p.kind, p.prefix + _plain(replaced[id(p)].value if id(p) in replaced else p.text) + p.suffix)
-        for p in before.pins
-        if id(p) not in removed
-    )
+    # A text that several references are made of (an ARG) changes in all of them.
+    texts = {p.place: replaced[id(p)].value for p in before.pins if id(p) in replaced}
+    kept = [p for p in before.pins if id(p) not in removed]
+    wanted = Counter((p.kind, p.prefix + _plain(texts.get(p.place, p.text)) + p.suffix) for p in kept)
     got = Counter((p.kind, p.prefix + _plain(p.text) + p.suffix) for p in after.pins)
-    texts = {id(p): replaced[id(p)].value for p in before.pins if id(p) in replaced}
     if wanted == got or (added and not wanted - got):
         return
-    # A changed text may be part of another pin's prefix (an ARG used twice): compare the parts alone.
-    loose = Counter((p.kind, _plain(texts.get(id(p), p.text))) for p in before.pins if id(p) not in removed)
+    # A changed text may be part of another pin's prefix too: compare the parts alone.
+    loose = Counter((p.kind, _plain(texts.get(p.place, p.text))) for p in kept)
     found = Counter((p.kind, _plain(p.text)) for p in after.pins)
     if loose - found or (not added and found - loose):
         name = next(iter((loose - found) or (found - loose)))
