@@ -233,6 +233,15 @@ def test_json_dumps_is_read_and_edited_as_its_value() -> None:
     assert 'json.dumps({"n": 3, "k": True})' in render(text, [Replace(word, '{"n": 3, "k": true}')])
 
 
+def test_json_dumps_of_a_variable() -> None:
+    text = 'import json\nconf = {"method": "x"}\nc = ["vllm", "serve", "--speculative-config", json.dumps(conf)]\n'
+    word = read(text).sites[0].words[1]
+    assert word.text == '{"method": "x"}'
+    assert render(text, [Replace(word, '{"method": "y"}')]) == text.replace('"x"', '"y"')
+    used = read(text + "print(conf)\n").sites[0].words[1]
+    assert not used.literal and used.spelled() == "json.dumps(conf)"
+
+
 def test_container_runs_and_their_environment() -> None:
     text = 'run(["docker", "run", "-e", "VLLM_USE_V1=0", "--gpus", "all", "vllm/vllm-openai:v0.8.0", "--model", "m"])\n'
     site = read(text).sites[0]

@@ -307,10 +307,22 @@ class Lists:
 
     def _json(self, node: ast.expr) -> Any:
         """Return the literal value of `json.dumps(value)`, or None."""
-        if isinstance(node, ast.Call) and self.module.dotted(node.func) == "json.dumps" and len(node.args) == 1:
-            value = value_of(self.module, node.args[0])
-            return None if _dynamic(value) else value
-        return None
+        dumped = self._dumped(node)
+        if dumped is None:
+            return None
+        value = value_of(self.module, dumped)
+        return None if _dynamic(value) else value
+
+    def _dumped(self, node: ast.expr) -> ast.expr | None:
+        """Return what `json.dumps` writes: its argument, or all that a variable used only there ever is."""
+        if not (isinstance(node, ast.Call) and self.module.dotted(node.func) == "json.dumps" and len(node.args) == 1):
+            return None
+        value = node.args[0]
+        if isinstance(value, ast.Name):
+            builds = self.flow.builds(value)
+            if len(builds) == 1 and not builds[0].events and builds[0].uses == [value]:
+                return builds[0].origin
+        return value
 
     def _write(self, change: Replace, node: ast.expr, bracket: Bracket) -> list[Edit]:
         item = change.item
@@ -319,13 +331,14 @@ class Lists:
         if change.value == item.text and holes == item.holes:
             return []
         quote = bracket_quote(bracket, self.maps.quote)
-        if self._json(node) is not None and isinstance(node, ast.Call):
+        dumped = self._dumped(node)
+        if dumped is not None and self._json(node) is not None:
             try:
                 value = json.loads(change.value)
             except ValueError:
                 value = None
             if isinstance(value, (dict, list)):
-                return value_edits(self.module, node.args[0], value, quote)
+                return value_edits(self.module, dumped, value, quote)
         span = self.module.span(node)
         quote = quote_of(self.module.text[span.start : span.end]) or quote
         written = write_string(str(change.value), holes, quote)

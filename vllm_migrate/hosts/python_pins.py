@@ -165,9 +165,7 @@ class Pins:
             key = parent.keys[i] if i >= 0 else None
             name = str(key.value) if isinstance(key, ast.Constant) else ""
         elif isinstance(parent, (ast.List, ast.Tuple)):
-            return any(
-                isinstance(e, ast.Constant) and e.value in launchers()["container_tools"] for e in parent.elts
-            )
+            return any(isinstance(e, ast.Constant) and e.value in launchers()["container_tools"] for e in parent.elts)
         return "image" in name.lower()
 
     def _image_like(self, text: str) -> bool:

@@ -15,7 +15,7 @@ from vllm_migrate.hosts.python_commas import Bracket
 from vllm_migrate.hosts.python_edit import statement_edit
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_text import Literal, Said, literals, say, write_inside
-from vllm_migrate.text import Edit, Region, Span, apply_edits
+from vllm_migrate.text import Edit, Region, Span, apply_edits, shrink
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,15 @@ class StringRegion(Region):
         return self.parent.edit(here.start, here.end, here.text)
 
     def _edit(self, start: int, end: int, new: str) -> Edit | None:
+        if new and start < end:
+            first, last = self._part(start, at_end=False), self._part(end, at_end=True)
+            if first != last or self.parts[first].literal is None:
+                # What stays the same at the ends need not be written again, and bare expressions cannot be.
+                less = shrink(self.text, Edit(start, end, new))
+                start, end, new = less.start, less.end, less.text
+                if start == end and not new:
+                    place = super().nearest_span(start, start)
+                    return Edit(place.start, place.start, "")
         if not new and start < end:
             return self._delete(start, end)
         if not self.text or start == end:
@@ -214,6 +223,10 @@ class StringRegion(Region):
         up_start, up_end = self._up(start, at_end=False), self._up(end, at_end=True)
         if up_start is None or up_end is None:
             return None
+        if self.joint.strip(" ") and a.group != b.group:
+            # Two lines become one: their texts move into one literal, for the joint would part them.
+            merges = a.literal.style == b.literal.style
+            return Edit(up_start, up_end, written) if merges else None
         text = self.parent.text if self.parent else self.source.text
         if end == b.end and (start > a.start or written) and b.group == a.group:
             # All of the last part goes: what follows the first part's closing quote goes too.
