@@ -186,9 +186,18 @@ class Script:
 
     def _letters(self) -> dict[str, str]:
         if self.outer is None:
-            return {}
+            return self._foreign_letters()
         holes = self.outer.lexeme.holes
         return {self.outer.script.spelling(h): chr(0xE000 + i) for i, h in reversed(list(enumerate(holes)))}
+
+    def _foreign_letters(self) -> dict[str, str]:
+        """Return the letters another format left open in this text, by how the file spells them."""
+        found: dict[str, str] = {}
+        for at, char in enumerate(self.text):
+            if is_hole(char):
+                span = self.region.nearest_span(at, at + 1)
+                found.setdefault(self.region.source.text[span.start : span.end], char)
+        return found
 
     def _bind(self, home: WordList, index: int, made: Assignment, node: Node) -> None:
         binding = Binding(made.name, made, node, home, home, made.appends or made.subscript, index=index)

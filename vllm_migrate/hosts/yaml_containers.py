@@ -12,7 +12,16 @@ from vllm_migrate.hosts import yaml_names as names
 from vllm_migrate.hosts.yaml_edit import Home
 from vllm_migrate.hosts.yaml_homes import NewKey
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
-from vllm_migrate.launch import Launch, container_launch, find_launch, is_server_image, script_of
+from vllm_migrate.launch import (
+    Launch,
+    basename,
+    container_launch,
+    find_launch,
+    is_server_image,
+    launchers,
+    script_of,
+    split_image,
+)
 from vllm_migrate.model import Container, Pin, Site, Variable, Word, is_hole
 from vllm_migrate.text import Region, Span
 
@@ -222,7 +231,28 @@ class Containers:
         head = region.text.lstrip()[:80].split("\n", 1)[0]
         python = head.startswith(("import ", "from ")) or (head.startswith("#!") and "python" in head)
         reading = (read_python if python else read_shell)(region, context)
-        return reader.adopt(reading, owner, ())
+        sites = reader.adopt(reading, owner, ())
+        for site in sites:
+            self._positionals(site, command)
+        return sites
+
+    def _positionals(self, site: Site, command: Command) -> None:
+        """Put the container's further words where a script passes on `"$@"`."""
+        at = script_of([w.text for w in command.words])
+        if at is None or command.open or command.words[at].region is not self.reader.document.region:
+            return
+        given = command.words[at + 2 :]
+        out: list[Word] = []
+        for word in site.words:
+            if word.splits and word.spelled() in ("$@", "${@}", "$*"):
+                out += given
+            else:
+                out.append(word)
+        if len(out) != len(site.words) or given:
+            passed = any(w.splits and w.spelled() in ("$@", "${@}", "$*") for w in site.words)
+            site.words = out
+            if passed:
+                site.open = any(w.splits for w in out)
 
     def _script_region(self, command: Command) -> Region | None:
         """Return the text of the script a container runs, or None."""
@@ -230,17 +260,17 @@ class Containers:
         for pair in (command.head, command.tail):
             if pair is None or pair.node.kind != "scalar" or not pair.node.text.strip():
                 continue
-            words = [w for w in command.words if w.region is items.region_of(pair.node)]
+            words = [w for w in command.words if w.region is items.script_region(pair.node)]
             texts = [w.text for w in words]
             if script_of(texts) is not None:
-                return items.region_of(pair.node)
+                return items.script_region(pair.node)
             if (
                 not self.reader.compose
                 and texts
                 and not texts[0].startswith("-")
                 and ("\n" in pair.node.text.strip() or re.search(r"&&|\|\||;|\$\(", pair.node.text))
             ):
-                return items.region_of(pair.node)
+                return items.script_region(pair.node)
         texts = [w.text for w in command.words]
         at = script_of(texts)
         if at is None:
@@ -253,7 +283,7 @@ class Containers:
                 continue
             for use in pair.node.items:
                 if use.node.kind == "scalar" and self.reader.items.made.get(("word", id(use))) is word:
-                    return self.reader.items.region_of(use.node)
+                    return self.reader.items.script_region(use.node)
         if word.region is not self.reader.document.region:
             # The script is one word of a string of words.
             inside = word.region.text[word.span.start : word.span.end]
@@ -319,7 +349,8 @@ class Containers:
         holder = path[-2] if len(path) > 1 and path[-1].startswith("[") else ""
         if holder in ("initContainers", "ephemeralContainers") or self.reader.document.mask.actions:
             return False
-        if not (image and is_server_image(image)):
+        name = basename(split_image(image)[0]).lower()
+        if name not in launchers()["server_images"] or any("GroupSpec" in p for p in path):
             return False
         return holder == "containers" or (self.reader.compose and len(path) == 2)
 

@@ -18,7 +18,7 @@ from vllm_migrate.hosts.yaml_edit import (
     put_value,
     sample_style,
 )
-from vllm_migrate.hosts.yaml_scalar import ScalarRegion
+from vllm_migrate.hosts.yaml_scalar import ScalarRegion, lift
 from vllm_migrate.hosts.yaml_tree import Node, Pair
 from vllm_migrate.model import (
     CannotRender,
@@ -38,7 +38,7 @@ from vllm_migrate.model import (
     fill,
     is_hole,
 )
-from vllm_migrate.text import Edit, apply_edits
+from vllm_migrate.text import Edit, Region, apply_edits
 
 _OPTION = re.compile(r"--?[A-Za-z]")
 
@@ -190,23 +190,23 @@ class StringHome(Home):
             self._vanish(plan)
             return
         local = words.render(own)
-        mapped: list[Edit] = []
-        parent = self.region.parent
-        assert parent is not None
-        for edit in local:
-            up = self.region.to_parent(edit.start, edit.end)
-            text = self.region.written(edit.text, edit.start, edit.end) if edit.text else ""
-            if up is None or text is None:
-                self._anew(plan, local)
-                return
-            mapped.append(Edit(up.start, up.end, text))
+        mapped = [lift(words.region, edit, self.document.region) for edit in local]
+        if any(edit is None for edit in mapped):
+            self._anew(plan, words.region, local)
+            return
         for edit in mapped:
+            assert edit is not None
             plan.put(edit.start, edit.end, edit.text)
 
-    def _anew(self, plan: Plan, local: Sequence[Edit]) -> None:
+    def _anew(self, plan: Plan, region: Region, local: Sequence[Edit]) -> None:
         """Quote the whole scalar where the new text does not fit its style."""
         if self.node.style in ("|", ">") or "\n" in self.document.text[self.node.body : self.node.end]:
             raise CannotRender("the value cannot be written in this scalar")
+        if region is not self.region:
+            lifted = [lift(region, edit, self.region) for edit in local]
+            if any(edit is None for edit in lifted):
+                raise CannotRender("the value cannot be written in this scalar")
+            local = [edit for edit in lifted if edit is not None]
         text = apply_edits(self.region.text, local)
         put_scalar(self.document, plan, self.node, text, letters=self.region.spellings)
 
@@ -309,9 +309,11 @@ class NameValueHome(Home):
                     put_scalar(self.document, plan, name, change.name)
                     continue
                 value = mapping.get("value", "Value")
+                if change.value == item.value and _holes(change) == item.holes:
+                    continue
                 if value is None:
                     raise CannotRender("the value is not given here")
-                if change.value != item.value or _holes(change) != item.holes:
+                if value.kind == "scalar":
                     put_scalar(self.document, plan, value, str(change.value), letters=_holes(change))
             elif isinstance(change, InsertVariable):
                 after = len(self.node.items) - 1 if change.after is None else self._index(change.after)
@@ -431,17 +433,13 @@ class SpotHome(Home):
             edits.append(Edit(item.span.start, item.span.end, fill(str(change.value), _holes(change))))
         if not edits:
             return
-        mapped: list[Edit] = []
-        for edit in edits:
-            up = self.region.to_parent(edit.start, edit.end)
-            text = self.region.written(edit.text, edit.start, edit.end) if edit.text else ""
-            if up is None or text is None:
-                raise CannotRender("the text cannot be written at this place")
-            mapped.append(Edit(up.start, up.end, text))
+        mapped = [lift(self.region, edit, self.document.region) for edit in edits]
         whole = apply_edits(self.region.text, edits)
         loses_type = not self.node.style and yaml_spell.is_text(self.region.text) != yaml_spell.is_text(whole)
         if loses_type and self.node.style == "":
             put_scalar(self.document, plan, self.node, whole, letters=self.region.spellings)
             return
         for edit in mapped:
+            if edit is None:
+                raise CannotRender("the text cannot be written at this place")
             plan.put(edit.start, edit.end, edit.text)

@@ -12,10 +12,10 @@ from vllm_migrate.hosts.specs import read_spec
 from vllm_migrate.hosts.yaml_edit import Document, Home, in_flow
 from vllm_migrate.hosts.yaml_homes import MapHome, NameValueHome, SeqHome, SpotHome, StringHome
 from vllm_migrate.hosts.yaml_mask import FILLER
-from vllm_migrate.hosts.yaml_scalar import ScalarRegion, scalar_region
+from vllm_migrate.hosts.yaml_scalar import ScalarRegion, dollar_region, scalar_region
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
 from vllm_migrate.model import Dynamic, Entry, Item, Pin, Variable, Word, is_hole
-from vllm_migrate.text import Piece, Span
+from vllm_migrate.text import Piece, Region, Span
 
 _COMPOSE = re.compile(r"\$\$|\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[A-Za-z_]\w*")
 _KUBERNETES = re.compile(r"\$\$|\$\([A-Za-z_][\w.-]*\)")
@@ -57,6 +57,17 @@ class Items:
                 found.text = node.text
                 found.pieces = (Piece(0, len(node.text), start, node.end, False),)
             self.regions[id(node)] = found
+        return found
+
+    def script_region(self, node: Node) -> Region:
+        """Return a scalar's text as the program that is given it sees it."""
+        region = self.region_of(node)
+        if self.mode != "compose" or "$" not in region.text:
+            return region
+        key = ("dollar", id(node))
+        if key not in self.made:
+            self.made[key] = dollar_region(region)
+        found: Region = self.made[key]
         return found
 
     def text_of(self, node: Node) -> tuple[str, tuple[str, ...]]:
@@ -212,7 +223,7 @@ class Items:
         key = ("string", id(node))
         if key not in self.made:
             region = self.region_of(node)
-            words = read_words(region, self.document.host)
+            words = read_words(self.script_region(node), self.document.host)
             inner = words[0].container if words else None
             home = StringHome(self.document, node, region, inner)
             for word in words:

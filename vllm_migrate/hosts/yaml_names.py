@@ -59,6 +59,14 @@ def normal(key: str) -> str:
     return re.sub(r"[-_. ]", "", key).lower()
 
 
+def is_script(key: str) -> bool:
+    """Tell whether a key is called like one that holds a command line or a script."""
+    return (
+        key in SCRIPT_KEYS
+        or re.search(r"(?:Command|Cmd|Script|_command|_cmd|_script|-command|-script)$", key) is not None
+    )
+
+
 def is_prose(key: str) -> bool:
     return _PROSE.search(key) is not None
 

@@ -114,6 +114,8 @@ class Reader:
     def _skips(self, path: Path) -> bool:
         if len(path) == 1 and path[0].startswith("x-"):
             return True
+        if self.root.find("$schema", "$defs") is not None and "properties" in path:
+            return True
         return bool(path) and path[-1] in ("openAPIV3Schema", "managedFields")
 
     def _scope(self, node: Node, path: Path) -> list[Variable]:
@@ -213,6 +215,12 @@ class Reader:
             if lone and i and not site.words[i - 1].text.startswith("-"):
                 word.splits = True
         site.open = site.open or any(w.splits for w in site.words)
+        mask = self.document.mask
+        if mask.actions and self.document.region.parent is None:
+            for word in site.words:
+                place = word.place
+                if not mask.whole(place.start, place.end):
+                    word.locked = word.locked or "inside a template action"
 
 
 def is_compose(root: Node) -> bool:

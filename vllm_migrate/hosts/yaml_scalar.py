@@ -13,7 +13,7 @@ from vllm_migrate.hosts.yaml_mask import FILLER, Mask
 from vllm_migrate.hosts.yaml_spell import double_quoted
 from vllm_migrate.hosts.yaml_tree import Node
 from vllm_migrate.model import is_hole
-from vllm_migrate.text import Piece, Region, Span
+from vllm_migrate.text import Edit, Piece, Region, Span
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 _ESCAPE = re.compile(
@@ -118,6 +118,52 @@ class ScalarRegion(Region):
         return "".join(self.letters.get(c, c) if is_hole(c) else c for c in text)
 
 
+_DOLLAR = re.compile(r"\$\$|\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[A-Za-z_]\w*")
+
+
+def dollar_region(parent: ScalarRegion) -> Region:
+    """Return a scalar's text after what a compose file does to it: `$$` is a dollar, `${X}` a letter."""
+    pieces: list[Piece] = []
+    out: list[str] = []
+    letters: dict[str, str] = {}
+    at = length = 0
+
+    def add(guest: str, start: int, end: int, verbatim: bool) -> None:
+        nonlocal length
+        if guest:
+            pieces.append(Piece(length, length + len(guest), start, end, verbatim))
+            out.append(guest)
+            length += len(guest)
+
+    for match in _DOLLAR.finditer(parent.text):
+        add(parent.text[at : match.start()], at, match.start(), True)
+        at = match.end()
+        if match[0] == "$$":
+            add("$", match.start(), at, False)
+            continue
+        known = next((c for c, spelled in letters.items() if spelled == match[0]), None)
+        letter = known or chr(0xE000 + len(parent.spellings) + len(letters))
+        letters[letter] = match[0]
+        add(letter, match.start(), at, False)
+    add(parent.text[at:], at, len(parent.text), True)
+
+    def escape(new: str, where: int) -> str:
+        return "".join(letters.get(c, c) for c in new.replace("$", "$$"))
+
+    return parent.child("".join(out), pieces or (Piece(0, 0, 0, 0),), escape)
+
+
+def lift(region: Region, edit: Edit, top: Region) -> Edit | None:
+    """Return the edit of an outer region's text for an edit of a guest's, or None."""
+    while region is not top:
+        up = region.to_parent(edit.start, edit.end)
+        text = region.written(edit.text, edit.start, edit.end) if edit.text else ""
+        if up is None or text is None or region.parent is None:
+            return None
+        edit, region = Edit(up.start, up.end, text), region.parent
+    return edit
+
+
 class _Assembly:
     """Collects guest text and the pieces it comes from."""
 
@@ -162,8 +208,11 @@ class _Assembly:
             self._piece(self.original[at:end], at, end, verbatim=True)
 
     def _letter(self, start: int, end: int) -> None:
-        self._piece(chr(0xE000 + min(len(self.spellings), 0x18FF)), start, end, verbatim=False)
-        self.spellings.append(self.original[start:end])
+        spelled = self.original[start:end]
+        if spelled not in self.spellings:
+            self.spellings.append(spelled)
+        # The same action is the same letter, so that a text says the same in both its places.
+        self._piece(chr(0xE000 + min(self.spellings.index(spelled), 0x18FF)), start, end, verbatim=False)
 
 
 def scalar_region(region: Region, node: Node, mask: Mask, *, flow: bool = False) -> ScalarRegion:

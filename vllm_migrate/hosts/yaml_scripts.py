@@ -75,14 +75,14 @@ class Scripts:
         if head.startswith("#!") and "python" in head:
             self.reader.adopt(read_python(region, context), owner, variables)
             return
-        if names.is_prose(key) and key not in names.SCRIPT_KEYS:
+        if names.is_prose(key) and not names.is_script(key):
             return
-        if key not in names.SCRIPT_KEYS and self._looks_like_yaml(region.text):
+        if not names.is_script(key) and self._looks_like_yaml(region.text):
             self._yaml(region, key, owner)
             return
         if self._options_only(region.text):
             return
-        if key not in names.SCRIPT_KEYS and not self._looks_like_script(region.text):
+        if not names.is_script(key) and not self._looks_like_script(region.text):
             return
         self.reader.adopt(read_shell(region, context), owner, variables)
 
@@ -136,12 +136,12 @@ class Scripts:
 
     def _line(self, node: Node, key: str, path: Path) -> None:
         """A command on one line."""
-        if names.is_prose(key) and key not in names.SCRIPT_KEYS:
+        if names.is_prose(key) and not names.is_script(key):
             return
         parts = [p.strip("\"'") for p in node.text.split()]
         if len(parts) < 2 or parts[0].startswith("-"):
             return
-        known = key in names.SCRIPT_KEYS
+        known = names.is_script(key)
         installs = known and re.search(r"\b(?:pip3?|uv)\b", node.text) is not None
         found = find_launch(parts)
         if (
@@ -165,7 +165,7 @@ class Scripts:
         """Read a list of command lines as one script; tell whether it was one."""
         key = path[-1] if path else ""
         scalars = [u.node for u in node.items if u.node.kind == "scalar" and not u.alias]
-        if key not in names.SCRIPT_KEYS or len(scalars) != len(node.items) or len(scalars) < 2:
+        if not names.is_script(key) or len(scalars) != len(node.items) or len(scalars) < 2:
             return False
         if not any(_TRIGGER.search(s.text) for s in scalars):
             return False

@@ -26,6 +26,7 @@ _NOT_CONFIG = frozenset((
     "apiVersion", "kind", "services", "jobs", "on", "stages", "image", "resources", "name", "type",
     "steps",
 ))  # fmt: skip
+_ROLES = frozenset(("prefill", "decode", "aggregated", "agg", "default", "leader", "worker", "common", "shared"))
 _OTHER_ENGINES = frozenset((
     "sglang", "ollama", "tgi", "trt-llm", "trtllm", "tensorrt-llm", "llama.cpp", "llamacpp", "triton",
     "tei", "infinity", "fasterwhisper", "lmdeploy", "mlserver",
@@ -48,6 +49,7 @@ class Settings:
         lists = [p for p in node.merged() if self._is_list(p) and self._plausible(node, path, p)]
         strings = [p for p in node.merged() if self._is_string(p) and self._plausible(node, path, p)]
         maps = [p for p in node.merged() if self._is_settings(node, p, path)]
+        maps = [q for p in maps for q in self._by_role(p)]
         commands = [p for p in node.merged() if self._is_command(p)]
         for pair in maps:
             nested = [p for p in pair.node.merged() if self._is_list(p) or self._is_string(p)]
@@ -168,7 +170,7 @@ class Settings:
         if self._program(node, (*path, pair.name)) == "other":
             return False
         inner = pair.node.merged()
-        if any(self._is_settings_name(p) for p in inner) and not self._own(pair.node):
+        if any(self._is_settings_name(p) for p in inner):
             return False
         if kind == "weak":
             if self._program(node, (*path, pair.name)) != "vllm":
@@ -180,6 +182,14 @@ class Settings:
     def _is_settings_name(self, pair: Pair) -> bool:
         return pair.node.kind == "mapping" and names.settings_kind(pair.name) == "strong"
 
+    def _by_role(self, pair: Pair) -> list[Pair]:
+        """Return the settings of each role where a mapping keeps them apart, else the pair itself."""
+        inner = pair.node.merged()
+        if inner and all(p.name.lower() in _ROLES and p.node.kind == "mapping" and p.node.pairs for p in inner):
+            self.reader.done |= {id(pair), id(pair.node)}
+            return inner
+        return [pair]
+
     def _own(self, node: Node) -> list[Pair]:
         """Return the pairs of a settings mapping that may be options, the chart's own structure left out."""
         out = []
@@ -188,7 +198,7 @@ class Settings:
                 continue
             if not re.fullmatch(r"[A-Za-z][\w.-]*", pair.name) or self._is_list(pair) or self._is_string(pair):
                 continue
-            if self._is_settings_name(pair):
+            if self._is_settings_name(pair) or (pair.node.kind == "scalar" and names.is_script(pair.name)):
                 continue
             out.append(pair)
         return out
@@ -201,6 +211,7 @@ class Settings:
         words: list[Word] = []
         home: Home | None = None
         open_ended = False
+        own = self._own(settings.node) if settings is not None else []
         for pair in lists:
             items.touch_pair(pair)
             if pair.node.kind == "sequence":
@@ -216,7 +227,6 @@ class Settings:
         span = Span(lists[0].start, lists[-1].end) if lists else Span(node.start, node.end)
         if settings is not None:
             items.touch(settings.use)
-            own = self._own(settings.node)
             keep = {id(p) for p in own}
             skip = [p for p in settings.node.merged() if id(p) not in keep]
             entries = items.entries(settings.node, skip)
@@ -241,7 +251,7 @@ class Settings:
         site.word_home = home
         if settings is not None and not settings.use.alias:
             site.entry_home = items._map_home(settings.node)
-        variables, env_home = self._environment(node)
+        variables, env_home = self._environment(node, settings)
         site.variables = [*reader.surroundings(), *variables]
         site.variable_home = env_home
         site.pins = self._pins(node, owner)
@@ -278,11 +288,13 @@ class Settings:
             out += [scalar] if scalar is not None else []
         return out
 
-    def _environment(self, node: Node) -> tuple[list[Variable], Home | None]:
+    def _environment(self, node: Node, settings: Pair | None = None) -> tuple[list[Variable], Home | None]:
         reader = self.reader
         out: list[Variable] = []
         home: Home | None = None
         places = [(node, n) for n in names.ENVIRONMENTS]
+        if settings is not None and settings.node.kind == "mapping":
+            places += [(settings.node, n) for n in names.ENVIRONMENTS]
         runtime = node.get("runtime_env")
         if runtime is not None and runtime.kind == "mapping":
             places.append((runtime, "env_vars"))
@@ -344,7 +356,9 @@ class Settings:
         if len(keys) < 2 or any(k in _NOT_CONFIG for k in keys):
             return False
         shaped = [k for k in keys if re.fullmatch(r"[a-z][a-z0-9]*(?:[-_.][a-z0-9]+)*", k)]
-        joined = [k for k in shaped if "-" in k or "_" in k]
+        joined = [k for k in shaped if ("-" in k or "_" in k) and not k.endswith("version")]
+        if any(u.node.kind != "scalar" for p in node.pairs if p.node.kind == "sequence" for u in p.node.items):
+            return False
         if (
             len(shaped) != len(keys)
             or not joined
