@@ -187,8 +187,9 @@ def _variable_choices(interp: Interpreter, getter: Any) -> list[Any]:
 
 
 def _read_directly(tree: Tree) -> list[str]:
+    # An assignment (`environ["X"] = …`) sets a variable for others; it reads nothing.
     read = re.compile(
-        r"""(?:environ(?:\.get|\.pop|\.setdefault)?|getenv)\s*[\[(]\s*["'](VLLM_[A-Z0-9_]+)["']"""
+        r"""(?:environ(?:\.get|\.pop|\.setdefault)?|getenv)\s*[\[(]\s*["'](VLLM_[A-Z0-9_]+)["'](?!\s*\]\s*=[^=])"""
         r"""|["'](VLLM_[A-Z0-9_]+)["'] (?:not )?in os\.environ"""
     )
     found: set[str] = set()

@@ -24,7 +24,7 @@ RULES = (
 
 _SURFACES = {
     "import": ("import",),
-    "call": ("method", "import"),
+    "call": ("method",),
     "metric": ("metric",),
     "endpoint": ("endpoint",),
     "field": ("field",),
@@ -62,12 +62,18 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
 
 def judge_file(ctx: Context) -> Iterator[Finding]:
     """Judge the names a file uses."""
+    said: set[tuple[str, int]] = set()
     for mention in ctx.reading.mentions:
         for surface in _SURFACES.get(mention.kind, ()):
             found = _gone(ctx, surface, mention)
-            if found is not None:
+            if found is None:
+                continue
+            # `from gone import a, b` says one thing, not three; a rename is offered at every name.
+            place = (found.migration, ctx.source.position(found.span.start)[0])
+            if found.fix is not None or place not in said:
+                said.add(place)
                 yield found
-                break
+            break
 
 
 def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
