@@ -137,6 +137,19 @@ def test_one_line_if_and_semicolons() -> None:
     assert after == 'cmd = ["vllm", "serve", "m"]\ncmd.append("--z")\nrun(cmd)\n'
 
 
+def test_statements_that_share_a_line() -> None:
+    line = '    cmd.append("--x"); cmd.append("--y"); cmd.append("--z")  # all\n'
+    text = f'cmd = ["vllm", "serve", "m"]\nif a:\n{line}run(cmd)\n'
+
+    def gone(*names: str) -> str:
+        return changed(text, lambda r: [Remove(i) for i in pick(r, *names)])
+
+    assert gone("--x", "--y") == text.replace('cmd.append("--x"); cmd.append("--y"); ', "")
+    assert gone("--y", "--z") == text.replace('; cmd.append("--y"); cmd.append("--z")', "")
+    assert gone("--x", "--z") == text.replace('cmd.append("--x"); ', "").replace('; cmd.append("--z")', "")
+    assert gone("--x", "--y", "--z") == 'cmd = ["vllm", "serve", "m"]\nrun(cmd)\n'
+
+
 def test_a_starred_condition_goes_when_emptied() -> None:
     text = 'run(["vllm", "serve", "m", *(["--x", "1"] if x else []), "--y"])\n'
     assert words(text) == ["m", "--x", "1", "--y"]

@@ -62,6 +62,10 @@ def test_removal_of_variables() -> None:
 def test_the_only_variable_leaves_no_double_blank_line() -> None:
     text = 'import os\n\nos.environ["A"] = "1"\n\nfrom vllm import LLM\nLLM("m")\n'
     assert without(text, "A") == 'import os\n\nfrom vllm import LLM\nLLM("m")\n'
+    two = text.replace('"1"\n', '"1"\nos.environ["B"] = "1"\n')
+    assert without(two, "A", "B") == without(text, "A")
+    apart = text.replace('"1"\n', '"1"\n\nos.environ["B"] = "1"\n')
+    assert without(apart, "A", "B") == without(text, "A")
 
 
 def test_rename_replace_and_insert_variables() -> None:

@@ -7,16 +7,18 @@ import re
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.python_calls import read_calls
+from vllm_migrate.hosts.python_commands import read_lists
 from vllm_migrate.hosts.python_env import (
     attach,
     given_environment,
+    inherits_nothing,
     loose_environments,
     read_environment,
     sink_calls,
 )
 from vllm_migrate.hosts.python_flow import Build, Flow
 from vllm_migrate.hosts.python_joined import read_joins
-from vllm_migrate.hosts.python_lists import Lists, read_lists
+from vllm_migrate.hosts.python_lists import Lists
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_names import read_mentions
 from vllm_migrate.hosts.python_pins import Pins
@@ -62,6 +64,7 @@ def read(region: Region, context: Context) -> Reading:
     lists = Lists(module, maps)
     sites: list[tuple[Site, ast.AST]] = list(read_calls(module, maps))
     sinks: set[ast.AST] = set()
+    apart: set[int] = set()
     built: set[Build] = set()
     skip: set[ast.AST] = set()
     joined = read_joins(module, maps)
@@ -74,6 +77,8 @@ def read(region: Region, context: Context) -> Reading:
         if build is not None:
             built.add(build)
         given_environment(module, maps, site, calls)
+        if inherits_nothing(calls):
+            apart.add(id(site))
         sites.append((site, node))
     skip.update(lists.texts())
     told_by = [*read_joined(module, joined, context), *read_strings(module, maps.flow, context, skip)]
@@ -82,12 +87,14 @@ def read(region: Region, context: Context) -> Reading:
         for site in told.sites:
             sinks.update(calls)
             given_environment(module, maps, site, calls)
+            if inherits_nothing(calls):
+                apart.add(id(site))
             sites.append((site, told.node))
         reading.extend(told.reading)
     inner = set(map(id, reading.sites))
     reading.sites += [s for s, _ in sites if id(s) not in inner]
     process = read_environment(module, maps)
-    reading.variables += attach(module, maps, process, sites, sinks)
+    reading.variables += attach(module, maps, process, sites, sinks, apart)
     known = {id(v) for s in reading.sites for v in s.variables}
     loose = [v for v in loose_environments(module, maps) if id(v) not in known]
     reading.variables += loose

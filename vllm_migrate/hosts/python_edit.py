@@ -10,6 +10,7 @@ from typing import Any
 
 from vllm_migrate.hosts.python_commas import Bracket
 from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.hosts.python_statements import line_span, statement_edits
 from vllm_migrate.model import (
     CannotRender,
     Change,
@@ -273,102 +274,3 @@ def _outermost(edits: Sequence[Edit]) -> list[Edit]:
         if edit not in out:
             out.append(edit)
     return out
-
-
-def line_span(module: Module, statement: ast.stmt) -> tuple[int, int]:
-    """Return the start of a statement's first line and the end of its last, before the line end."""
-    text, span = module.text, module.span(statement)
-    start = max(text.rfind("\n", 0, span.start), text.rfind("\r", 0, span.start)) + 1
-    match = re.compile(r"[\r\n]|\Z").search(text, span.end)
-    assert match is not None
-    return start, match.start()
-
-
-def statement_edit(module: Module, statement: ast.stmt) -> Edit | None:
-    """Return the one edit that takes a statement away, or None where it takes more."""
-    try:
-        edits = statement_edits(module, [statement])
-    except CannotRender:
-        return None
-    return edits[0] if len(edits) == 1 else None
-
-
-def statement_edits(module: Module, statements: Sequence[ast.stmt]) -> list[Edit]:
-    """Return the edits that take statements away, with an `if` that would be left without a body."""
-    gone = dict.fromkeys(statements)
-    passes: list[ast.stmt] = []
-    changed = True
-    while changed:
-        changed = False
-        for statement in list(gone):
-            owner, name = module.blocks[statement]
-            block: list[ast.stmt] = getattr(owner, name)
-            if isinstance(owner, ast.Module) or not all(s in gone for s in block) or owner in gone:
-                continue
-            if any(s in passes for s in block):
-                continue
-            if isinstance(owner, ast.If) and name == "body" and not owner.orelse and _harmless(owner.test):
-                for s in block:
-                    gone.pop(s, None)
-                gone[owner] = None
-            elif name == "orelse" and isinstance(owner, ast.If):
-                continue
-            else:
-                passes.append(block[-1])
-            changed = True
-    edits: list[Edit] = []
-    for statement in gone:
-        owner, name = module.blocks[statement]
-        block = getattr(owner, name)
-        if name == "orelse" and isinstance(owner, ast.If) and all(s in gone for s in block):
-            if statement is block[0]:
-                edits.append(_clause_edit(module, owner, block))
-            continue
-        span = module.span(statement)
-        if statement in passes:
-            edits.append(Edit(span.start, span.end, "pass"))
-        else:
-            edits.append(_lines_edit(module, statement, block, gone))
-    return edits
-
-
-def _harmless(test: ast.expr) -> bool:
-    return not any(isinstance(n, (ast.NamedExpr, ast.Await, ast.Yield)) for n in ast.walk(test))
-
-
-def _clause_edit(module: Module, owner: ast.If, block: list[ast.stmt]) -> Edit:
-    """Return the edit that takes an `else:` or `elif …:` with its block away."""
-    text = module.text
-    end_of_body = module.span(owner.body[-1]).end
-    clause = re.compile(r"^[ \t]*(?:else\b|elif\b)", re.MULTILINE).search(text.replace("\r", "\n"), end_of_body)
-    if clause is None:
-        raise CannotRender("the else branch cannot be taken away")
-    return Edit(clause.start(), _line_after(text, module.span(block[-1]).end), "")
-
-
-def _line_after(text: str, at: int) -> int:
-    match = re.compile(r"\r\n|\r|\n|\Z").search(text, at)
-    assert match is not None
-    return match.end()
-
-
-def _lines_edit(module: Module, statement: ast.stmt, block: list[ast.stmt], gone: dict[ast.stmt, None]) -> Edit:
-    text, span = module.text, module.span(statement)
-    start, end = line_span(module, statement)
-    before, behind = text[start : span.start], text[span.end : end]
-    if not before.strip() and re.fullmatch(r"[ \t]*;?[ \t]*(?:#.*)?", behind):
-        after = _line_after(text, span.end)
-        lead = text[:start].rstrip(" \t")
-        blank_before = start == 0 or lead.endswith(("\n\n", "\r\r", "\n\r\n")) or not text[:start].strip()
-        if blank_before:
-            follow = re.compile(r"[ \t]*(?:\r\n|\r|\n)").match(text, after)
-            if follow:
-                after = follow.end()
-        return Edit(start, after, "")
-    follow = re.compile(r"[ \t]*;[ \t]*").match(text, span.end)
-    if follow is not None and not text.startswith("#", follow.end()):
-        return Edit(span.start, follow.end(), "")
-    head = re.compile(r";[ \t]*$").search(text, start, span.start)
-    if head is not None:
-        return Edit(head.start(), span.end, "")
-    raise CannotRender("the statement shares its line with other code")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from vllm_migrate.hosts.python_edit import Cluster, Plan
@@ -28,6 +30,7 @@ _LAUNCHERS = (
     "sh.",
 )
 _QUIET = ("subprocess.PIPE", "subprocess.DEVNULL", "subprocess.STDOUT", "subprocess.TimeoutExpired")
+_GPU = re.compile(r"cuda(:\d+)?")
 _DEVICE_METHODS = frozenset({"cuda", "from_pretrained", "system", "check_output"})
 
 
@@ -45,7 +48,7 @@ def read_environment(module: Module, maps: Maps) -> Process:
     """Return what the module sets in `os.environ`, in source order."""
     cluster = Cluster(
         module,
-        maps._spell,
+        maps.spell,
         statement_form=lambda k, v: f"{environ}[{write_value(k, q)}] = {write_value(v, q)}",
     )
     q = maps.quote
@@ -130,18 +133,27 @@ def _read_update(maps: Maps, call: ast.Call, s: ast.stmt, process: Process) -> N
 
 
 def attach(
-    module: Module, maps: Maps, process: Process, sites: list[tuple[Site, ast.AST]], sinks: set[ast.AST]
+    module: Module,
+    maps: Maps,
+    process: Process,
+    sites: list[tuple[Site, ast.AST]],
+    sinks: set[ast.AST],
+    apart: Collection[int] = (),
 ) -> list[Variable]:
     """Give each site the variables of the process that reach it; return those that reach none.
 
-    sinks: calls that start the launches among the sites.
+    sinks: calls that start the launches among the sites. apart: ids of sites that inherit nothing.
     """
     alone = len(sites) == 1 and not _others(module, sites, sinks)
     left: list[Variable] = []
     own_scopes = {module.scope(node) for _, node in sites}
     for variable, statement in process.settings:
         scope = module.scope(statement)
-        reached = [s for s, node in sites if _reaches(module, scope, statement, node, own_scopes)]
+        reached = [
+            s
+            for s, node in sites
+            if id(s) not in apart and _reaches(module, scope, statement, node, own_scopes)
+        ]
         shared = alone and variable.name not in process.read
         variable.scope = "script" if len(sites) == 1 else "file"
         variable.only = bool(reached) and shared
@@ -178,7 +190,14 @@ def _others(module: Module, sites: list[tuple[Site, ast.AST]], sinks: set[ast.AS
             return True
         if isinstance(node.func, ast.Attribute) and node.func.attr in _DEVICE_METHODS:
             return True
+        if any(_names_gpu(a) for a in (*node.args, *(k.value for k in node.keywords))):
+            return True
     return False
+
+
+def _names_gpu(node: ast.AST) -> bool:
+    """Tell whether an argument is the device of another library: `"cuda"`, `"cuda:1"`."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and _GPU.fullmatch(node.value) is not None
 
 
 def sink_calls(module: Module, node: ast.AST, build: Build | None) -> list[ast.Call]:
@@ -209,6 +228,14 @@ def _joins(call: ast.Call) -> bool:
     )
 
 
+def inherits_nothing(calls: list[ast.Call]) -> bool:
+    """Tell whether every one of the calls gives its program an environment written out in full."""
+    given = [[k.value for k in call.keywords if k.arg == "env"] for call in calls]
+    return bool(given) and all(
+        len(values) == 1 and isinstance(values[0], ast.Dict) and None not in values[0].keys for values in given
+    )
+
+
 def given_environment(module: Module, maps: Maps, site: Site, calls: list[ast.Call]) -> None:
     """Add the variables of `env=` of the calls that start a site."""
     for call in calls:
@@ -219,21 +246,13 @@ def given_environment(module: Module, maps: Maps, site: Site, calls: list[ast.Ca
             shared = len(calls) > 1 or any(len(b.uses) > 1 for b in found.builds)
             for item in found.items:
                 if isinstance(item, Variable) and item not in site.variables:
-                    item.only = item not in _seen(maps) and not shared
-                    _seen(maps).add(item)
+                    item.only = item not in maps.given and not shared
+                    maps.given.add(item)
                     site.variables.append(item)
             for build in found.builds:
                 site.variable_home = maps.cluster(build, "variable")
             if site.variable_home is None:
                 site.variable_home = maps.cluster(keyword.value, "variable")
-
-
-def _seen(maps: Maps) -> set[Item]:
-    found: set[Item] | None = getattr(maps, "seen_environment", None)
-    if found is None:
-        found = set()
-        maps.seen_environment = found  # type: ignore[attr-defined]
-    return found
 
 
 def loose_environments(module: Module, maps: Maps) -> list[Variable]:

@@ -52,6 +52,8 @@ class Maps:
         self.flow = flow
         self.quote = preferred_quote(module)
         self.used: set[ast.expr] = set()
+        self.given: set[Item] = set()
+        """Variables handed to a launch with `env=`."""
         self.builds: dict[Build, Found] = {}
         self._items: dict[tuple[ast.AST, Kind], Item] = {}
         self._clusters: dict[tuple[object, Kind], Cluster] = {}
@@ -65,7 +67,7 @@ class Maps:
 
     def cluster(self, key: object, kind: Kind) -> Cluster:
         if (key, kind) not in self._clusters:
-            self._clusters[key, kind] = Cluster(self.module, self._spell)
+            self._clusters[key, kind] = Cluster(self.module, self.spell)
         return self._clusters[key, kind]
 
     def read(self, node: ast.expr, kind: Kind, cluster: Cluster | None = None) -> Found:
@@ -299,7 +301,8 @@ class Maps:
             raise CannotRender("the text cannot be written as a Python string")
         return [Edit(span.start, span.end, written)]
 
-    def _spell(self, bracket: Bracket, key: str, value: Any, holes: Sequence[str]) -> str:
+    def spell(self, bracket: Bracket, key: str, value: Any, holes: Sequence[str]) -> str:
+        """Write a new item for a bracket. Raises CannotRender."""
         quote = bracket_quote(bracket, self.quote)
         if bracket.kind == "call":
             if not key.isidentifier():

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from vllm_migrate.hosts.python_edit import Cluster, Slot, line_span, mapped, statement_edits
+from vllm_migrate.hosts.python_edit import Cluster, Slot, mapped
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_region import is_text
 from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.hosts.python_statements import line_span, statement_edits
 from vllm_migrate.hosts.python_text import literals
 from vllm_migrate.launch import launchers
 from vllm_migrate.model import CannotRender, Change, Mention, Remove, Replace

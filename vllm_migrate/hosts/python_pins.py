@@ -96,7 +96,7 @@ class Pins:
                     yield from self._requirements(value)
             elif keyword.arg in _REQUIREMENTS:
                 yield from self._requirements(keyword.value)
-            elif keyword.arg in ("image", "image_uri", "container_image", "docker_image"):
+            elif keyword.arg in ("image", "image_uri", "container_image", "docker_image") and not self.module.is_test:
                 yield from self._text(keyword.value, "image", lambda t: "vllm" in t and bool(_IMAGE.fullmatch(t)))
 
     def _requirements(self, node: ast.expr) -> Iterator[Pin]:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from vllm_migrate.hosts.python_commas import Bracket
-from vllm_migrate.hosts.python_edit import statement_edit
 from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.hosts.python_statements import statement_edit
 from vllm_migrate.hosts.python_text import Literal, Said, literals, say, write_inside
 from vllm_migrate.text import Edit, Region, Span, apply_edits, shrink
 
@@ -95,8 +95,8 @@ class StringRegion(Region):
                 less = shrink(self.text, Edit(start, end, new))
                 start, end, new = less.start, less.end, less.text
                 if start == end and not new:
-                    place = super().nearest_span(start, start)
-                    return Edit(place.start, place.start, "")
+                    spot = super().nearest_span(start, start)
+                    return Edit(spot.start, spot.start, "")
         if not new and start < end:
             return self._delete(start, end)
         if not self.text or start == end:
