@@ -171,9 +171,7 @@ ENDLESS = [
 
 
 @pytest.mark.parametrize("code", ENDLESS)
-def test_source_that_would_not_end_is_survived(
-    tmp_path: Path, code: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_source_that_would_not_end_is_survived(tmp_path: Path, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vllm_migrate.catalog.interp._STEPS", 100_000)
     tree = write_tree(tmp_path / "0.40.0", {"vllm/envs.py": code + FILES["vllm/envs.py"]})
     try:

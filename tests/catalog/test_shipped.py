@@ -107,6 +107,15 @@ def test_device_reads_as_an_abbreviation(catalog: Catalog) -> None:
     assert catalog.release("0.33.0").option("--device").option is None
 
 
+def test_surfaces(catalog: Catalog) -> None:
+    release = catalog.release("0.9.0")  # `vllm serve` took the model as a word only
+    assert release.option("--model", "serve").option is None
+    assert release.option("--model", "api_server").exact
+    assert release.option("--model").exact
+    assert release.option("--headless", "serve").exact
+    assert release.option("--headless", "api_server").option is None
+
+
 def test_optimization_letters(catalog: Catalog) -> None:
     assert catalog.release("0.10.0").option("-O3").option == "--compilation-config"
     assert catalog.release("0.33.0").option("-O3").option == "--optimization-level"

@@ -157,6 +157,8 @@ class Interpreter(Evaluator):
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 scope.names.setdefault(node.id, Unknown(node.id))
+        if isinstance(statement, ast.Return):
+            raise _Return(Unknown(ast.unparse(statement)))
 
     def execute(self, node: ast.stmt, scope: Scope) -> None:
         method = getattr(self, "_do_" + type(node).__name__, None)
@@ -234,8 +236,22 @@ class Interpreter(Evaluator):
         try:
             truth = self.truth(self.eval(node.test, scope))
         except Unsupported:
-            truth = False
+            self._undecided(node, scope)
+            return
         self.run(node.body if truth else node.orelse, scope)
+
+    def _undecided(self, node: ast.If, scope: Scope) -> None:
+        """Go on after an `if` only a run could decide: as if it were false, with what it sets unknown."""
+        inside = scope.parent is not None and scope.owner is None
+        if inside:
+            self.notes.append(f"{scope.module.path}:{node.lineno}: not decided: {ast.unparse(node.test)}")
+        branches = [n for statement in (*node.body, *node.orelse) for n in ast.walk(statement)]
+        if inside and any(isinstance(n, ast.Return) for n in branches):
+            raise _Return(Unknown(f"if {ast.unparse(node.test)}"))
+        self.run(node.orelse, scope)
+        for branch in branches:
+            if isinstance(branch, ast.Name) and isinstance(branch.ctx, ast.Store):
+                self.bind(branch.id, Unknown(branch.id), scope)
 
     def _do_For(self, node: ast.For, scope: Scope) -> None:
         items = self.iterate(self.eval(node.iter, scope))

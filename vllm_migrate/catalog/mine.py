@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,4 +116,7 @@ def _guarded(section: str, tree: Tree, reader: Callable[[], Facts]) -> Facts:
 
 def _relevant(notes: list[str]) -> list[str]:
     """Keep what concerns the command line; elsewhere an unknown value costs nothing."""
-    return [n for n in notes if n.startswith(("vllm/engine/arg_utils", "vllm/entrypoints/", "make_", "subparser_"))]
+    about = re.compile(
+        r"vllm/engine/arg_utils|vllm/entrypoints/(\w+/)*(cli_args|serve)\.py|make_arg_parser|subparser_init"
+    )
+    return [n for n in notes if about.match(n)]

@@ -33,7 +33,7 @@ class Release:
         self.version = version
         self.requested = requested
         self._sections: dict[str, Facts] = {}
-        self._index: OptionIndex | None = None
+        self._index: dict[str, OptionIndex] = {}
 
     def __repr__(self) -> str:
         return f"Release({self.version!r})"
@@ -51,11 +51,19 @@ class Release:
     def has(self, section: str, name: str) -> bool:
         return name in self.section(section)
 
-    def option(self, spelling: str) -> OptionMatch:
-        """Return what this release's own parser would make of a spelling (its part before `=`)."""
-        if self._index is None:
-            self._index = OptionIndex(self.section("options"), dotted=bool(self.facts.get("dotted", True)))
-        return self._index.find(spelling)
+    def option(self, spelling: str, surface: str = "") -> OptionMatch:
+        """Return what this release's own parser would make of a spelling (its part before `=`).
+
+        surface: "serve" or "api_server" to leave out what only the other of the two takes.
+        """
+        if surface not in self._index:
+            options = {
+                name: attrs
+                for name, attrs in self.section("options").items()
+                if not surface or attrs.get("only", surface) == surface
+            }
+            self._index[surface] = OptionIndex(options, dotted=bool(self.facts.get("dotted", True)))
+        return self._index[surface].find(spelling)
 
     def keyword(self, name: str, callee: str) -> Attrs | None:
         """Return the facts of a keyword of `LLM`, `EngineArgs` or `AsyncEngineArgs`, None if refused."""
