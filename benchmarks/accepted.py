@@ -28,7 +28,8 @@ def command_line(site: Site) -> list[str] | None:
     if site.entry_point in ("serve", "api_server"):
         if any(not w.literal for w in site.words):
             return None
-        head = ["vllm", "serve"] if site.entry_point == "serve" else ["python", "-m", "vllm.entrypoints.openai.api_server"]
+        module = ["python", "-m", "vllm.entrypoints.openai.api_server"]
+        head = ["vllm", "serve"] if site.entry_point == "serve" else module
         return [*head, *(w.text for w in site.words)]
     if site.entry_point in KEYWORDS:
         words = ["vllm", "serve"]
@@ -82,7 +83,8 @@ def main() -> int:
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", delete=False) as batch:
         for i, line in enumerate(lines):
             batch.write(json.dumps({"id": str(i), "argv": json.loads(line)}) + "\n")
-    command = [options.python, str(options.oracle / "accepts.py"), options.to, "--src-root", options.sources, "--batch", batch.name]
+    script = str(options.oracle / "accepts.py")
+    command = [options.python, script, options.to, "--src-root", options.sources, "--batch", batch.name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     refused = 0
     names = list(lines.items())

@@ -160,7 +160,8 @@ def test_each_target_of_a_rolling_upgrade_is_judged(tmp_path: Path) -> None:
 
 
 def test_without_a_target_a_launch_is_judged_against_its_own_pin(tmp_path: Path) -> None:
-    files = {"old/p.yaml": pod("vllm/vllm-openai:v0.17.1", "--swap-space=4"), "new/s.sh": "vllm serve m --swap-space 4\n"}
+    old = pod("vllm/vllm-openai:v0.17.1", "--swap-space=4")
+    files = {"old/p.yaml": old, "new/s.sh": "vllm serve m --swap-space 4\n"}
     report = run([tmp_path], put(tmp_path, files), Config())
     assert [(f.path, f.to) for f in report.findings() if f.subject == "--swap-space"] == [("new/s.sh", "0.33.0")]
 
