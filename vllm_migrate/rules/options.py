@@ -387,7 +387,7 @@ def _key(
         and value is not None
         and migration is None
         and isinstance(value, str)
-        and value not in choices
+        and value not in map(spell, choices)
         and config
     ):
         text = f"{name} does not take {value!r} in {target}"
