@@ -18,7 +18,6 @@ from vllm_migrate.launch import (
     container_launch,
     find_launch,
     is_server_image,
-    launchers,
     script_of,
     split_image,
 )
@@ -347,10 +346,12 @@ class Containers:
     def _runs_image(self, node: Node, path: Path, image: str) -> bool:
         """Tell whether a container without a command is there to run the image's own server."""
         holder = path[-2] if len(path) > 1 and path[-1].startswith("[") else ""
-        if holder in ("initContainers", "ephemeralContainers") or self.reader.document.mask.actions:
+        if holder in ("initContainers", "ephemeralContainers") or any("GroupSpec" in p for p in path):
             return False
+        if not image:
+            return node.find("modelFormat", "engine") is not None
         name = basename(split_image(image)[0]).lower()
-        if name not in launchers()["server_images"] or any("GroupSpec" in p for p in path):
+        if not is_server_image(image) or "ray" in re.split(r"[^a-z]+", name):
             return False
         return holder == "containers" or (self.reader.compose and len(path) == 2)
 

@@ -11,7 +11,7 @@ from vllm_migrate.hosts.dockerfile_values import choose, expand
 from vllm_migrate.hosts.specs import read_spec
 from vllm_migrate.hosts.yaml_edit import Document, Home, in_flow
 from vllm_migrate.hosts.yaml_homes import MapHome, NameValueHome, SeqHome, SpotHome, StringHome
-from vllm_migrate.hosts.yaml_mask import FILLER
+from vllm_migrate.hosts.yaml_mask import FILLER, ODD
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion, dollar_region, scalar_region
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
 from vllm_migrate.model import Dynamic, Entry, Item, Pin, Variable, Word, is_hole
@@ -52,7 +52,7 @@ class Items:
             found = scalar_region(document.region, node, document.mask, flow=in_flow(node))
             exact = found.text if node.style not in ("|", ">") else found.text.rstrip("\n")
             value = node.text if node.style not in ("|", ">") else node.text.rstrip("\n")
-            if not found.hidden and _PRIVATE.sub("x", exact) != _PRIVATE.sub("x", value):
+            if not found.hidden and _PRIVATE.sub("x", exact).translate(ODD) != _PRIVATE.sub("x", value).translate(ODD):
                 start = node.body
                 found.text = node.text
                 found.pieces = (Piece(0, len(node.text), start, node.end, False),)
@@ -72,7 +72,7 @@ class Items:
 
     def text_of(self, node: Node) -> tuple[str, tuple[str, ...]]:
         """Return a scalar's text with a letter for each run-time part, and their spellings."""
-        if FILLER not in node.text and "$" not in node.text and not self.document.mask.actions:
+        if not re.search("[$\xa0\uf8ff]", node.text) and not self.document.mask.actions:
             return node.text, ()
         region = self.region_of(node)
         shown = region.text
@@ -257,7 +257,7 @@ class Items:
                 home = own if holder is node else self._map_home(holder)
                 variable = self._variable(pair, home)
                 out.append(variable)
-            return out, own
+            return out, own if out or not node.pairs else None
         if node.kind != "sequence" or not node.items:
             return out, None
         if any(u.node.kind == "mapping" for u in node.items):

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field
 
 FILLER = "\uf8ff"
+ODD = {0x85: 0xA0, 0x2028: 0xA0, 0x2029: 0xA0}
+"""Letters that old YAML takes for line ends and today's does not, and what stands in for them."""
 
 _ACTION = re.compile(
     r"\$?\{\{-?\s*/\*.*?\*/\s*-?\}\}"
@@ -98,7 +100,7 @@ class Mask:
 def mask(text: str) -> Mask:
     """Return the text with its actions masked; unchanged where there are none."""
     if "{{" not in text and "{%" not in text:
-        return Mask(text)
+        return Mask(text.translate(ODD))
     matches = list(_ACTION.finditer(text))
     if "{%" in text:
         matches += _JINJA.finditer(text)
@@ -124,7 +126,7 @@ def mask(text: str) -> Mask:
         stop = len(text) if stop < 0 else stop
         inside = any(low <= line < high for low, high in blocks)
         _mask_lines(text, line, stop, group, out, actions, inside)
-    return Mask("".join(out), actions)
+    return Mask("".join(out).translate(ODD), actions)
 
 
 def _mask_lines(

@@ -108,7 +108,7 @@ class Reader:
         """A service or container that is nothing but an alias is read where it is used."""
         node = pair.node
         where = (*path, pair.name)
-        if node.kind == "mapping" and self.is_container(node, where):
+        if pair.name != "<<" and node.kind == "mapping" and self.is_container(node, where):
             self.containers.read(pair.use, where)
 
     def _skips(self, path: Path) -> bool:
@@ -162,7 +162,8 @@ class Reader:
             if pair is not None
         )
         if not runs:
-            return False
+            engine = self.kind == "Model" and path == ("spec",) and bool(node.scalar("engine"))
+            return engine or (path[-1] == "model" and node.find("modelFormat") is not None)
         image = node.find("image", "Image", "baseImage")
         if image is not None and image.node.kind == "scalar":
             return True

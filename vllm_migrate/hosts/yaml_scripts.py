@@ -48,7 +48,8 @@ class Scripts:
             return
         key = next((p for p in reversed(path) if not p.startswith("[")), "")
         reader.pins.metrics(node)
-        if not _TRIGGER.search(text) or (reader.document.only_json and len(text) > 200_000):
+        embedded = self._is_yaml_name(key) and "\n" in text.strip()
+        if not (embedded or _TRIGGER.search(text)) or (reader.document.only_json and len(text) > 200_000):
             return
         if "\n" in text.strip() or node.style in ("|", ">"):
             self._block(node, key, path)

@@ -167,7 +167,7 @@ class Settings:
         kind = names.settings_kind(pair.name)
         if not kind or names.is_prose(pair.name) or self.reader.is_container(pair.node, (*path, pair.name)):
             return False
-        if self._program(node, (*path, pair.name)) == "other":
+        if self._says(pair.node) == "other" or self._program(node, (*path, pair.name)) == "other":
             return False
         inner = pair.node.merged()
         if any(self._is_settings_name(p) for p in inner):
@@ -359,20 +359,25 @@ class Settings:
         joined = [k for k in shaped if ("-" in k or "_" in k) and not k.endswith("version")]
         if any(u.node.kind != "scalar" for p in node.pairs if p.node.kind == "sequence" for u in p.node.items):
             return False
-        if (
-            len(shaped) != len(keys)
-            or not joined
-            or not (_CONFIG_MARKS & set(keys))
-            or len(joined) + ("model" in keys) < 2
-        ):
+        marks = _CONFIG_MARKS & set(keys)
+        if len(shaped) != len(keys) or not joined or not marks:
+            return False
+        path = self.reader.context.path.rsplit("/", 1)[-1].lower()
+        if marks == {"model"} and "vllm" not in path:
+            # A model and some options may be any program's: only what vLLM once took is judged then.
+            if sum(1 for k in joined if "-" in k) < 2:
+                return False
+            self.config(node, "values")
+            return True
+        if len(joined) < 2 and "model" not in keys:
             return False
         self.config(node)
         return True
 
-    def config(self, node: Node) -> None:
+    def config(self, node: Node, entry_point: str = "config") -> None:
         """Read a mapping as a `--config` file."""
         reader = self.reader
-        site = Site("config", reader.document.host, reader.document.region, Span(node.start, node.end))
+        site = Site(entry_point, reader.document.host, reader.document.region, Span(node.start, node.end))
         site.entries = reader.items.entries(node)
         site.entry_home = reader.items._map_home(node)
         site.owner = reader.context.owner

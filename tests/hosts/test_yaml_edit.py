@@ -1,0 +1,543 @@
+"""How the YAML host writes changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml_samples as samples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_hosts import check_identity, read, word
+
+from vllm_migrate.hosts import json as json_host
+from vllm_migrate.hosts import yaml
+from vllm_migrate.model import (
+    CannotRender,
+    Change,
+    Entry,
+    InsertEntry,
+    InsertText,
+    InsertVariable,
+    InsertWords,
+    Pin,
+    Reading,
+    Remove,
+    Rename,
+    Replace,
+    Variable,
+    container_of,
+)
+from vllm_migrate.text import Source
+
+Plan = Callable[[Reading], Sequence[Change]]
+
+
+def render(reading: Reading, text: str, changes: Sequence[Change]) -> str:
+    """Hand every container its changes at once, those that say they are one together."""
+    groups: dict[Any, list[Change]] = {}
+    for change in changes:
+        groups.setdefault(container_of(change), []).append(change)
+    edits = [edit for home, own in groups.items() for edit in home.edits(own)]
+    return Source.of(text).with_edits(edits).text
+
+
+def edited(text: str, plan: Plan, host: Any = yaml, path: str = "x.yaml") -> str:
+    """Return the text after the changes, once as it is and once with CRLF: both must say the same."""
+    reading = read(host, text, path)
+    after = render(reading, text, plan(reading))
+    crlf = text.replace("\n", "\r\n")
+    reading = read(host, crlf, path)
+    assert render(reading, crlf, plan(reading)) == after.replace("\n", "\r\n")
+    return after
+
+
+def variable(reading: Reading, name: str, site: int = 0) -> Variable:
+    return next(v for v in reading.sites[site].variables if v.name == name)
+
+
+def entry(reading: Reading, key: str, site: int = 0) -> Entry:
+    return next(e for e in reading.sites[site].entries if e.key == key)
+
+
+def removing(*texts: str, site: int = 0) -> Plan:
+    return lambda reading: [Remove(word(reading, text, site)) for text in texts]
+
+
+def gone(text: str, *lines: str) -> str:
+    for line in lines:
+        assert text.count(line + "\n") == 1, line
+        text = text.replace(line + "\n", "")
+    return text
+
+
+def changed(text: str, old: str, new: str) -> str:
+    assert text.count(old) == 1, old
+    return text.replace(old, new)
+
+
+# -- lists
+
+
+def test_neighbours_go_with_their_lines_and_comments_stay() -> None:
+    after = edited(samples.POD, removing("--swap-space", "4"))
+    assert after == gone(samples.POD, "        - --swap-space", '        - "4"')
+    after = edited(samples.POD, removing("--model=org/model"))
+    assert after == gone(samples.POD, "        - --model=org/model")
+    after = edited(samples.POD, removing("--dtype=auto"))
+    assert after == gone(samples.POD, '        - "--dtype=auto"')
+
+
+def test_the_last_argument_takes_the_key_along() -> None:
+    after = edited(samples.POD, removing("--model=org/model", "--swap-space", "4", "--dtype=auto"))
+    assert "args:" not in after
+    assert "env:" in after
+    assert 'vllm.entrypoints.openai.api_server"]\n        env:\n' in after
+
+
+def test_arguments_and_environment_go_together() -> None:
+    def plan(reading: Reading) -> list[Change]:
+        site = reading.sites[0]
+        return [*(Remove(w) for w in site.words), *(Remove(v) for v in site.variables)]
+
+    after = edited(samples.POD, plan)
+    assert "args:" not in after and "env:" not in after
+    assert 'api_server"]\n        ports:\n' in after
+
+
+def test_flow_lists_keep_their_commas_right() -> None:
+    for texts, left in (
+        (("--swap-space", "4"), '["--model", "org/model", "--dtype=auto"]'),
+        (("--model", "org/model"), '["--swap-space", "4", "--dtype=auto"]'),
+        (("--dtype=auto",), '["--model", "org/model", "--swap-space", "4"]'),
+        (("--model", "org/model", "--dtype=auto"), '["--swap-space", "4"]'),
+    ):
+        after = edited(samples.FLOW_POD, removing(*texts))
+        assert f"args: {left}\n" in after
+    after = edited(samples.FLOW_POD, lambda r: [Remove(w) for w in r.sites[0].words])
+    assert "args" not in after
+
+
+def test_a_flow_list_over_several_lines() -> None:
+    text = """\
+kind: Pod
+spec:
+  containers:
+    - image: vllm/vllm-openai:v0.11.0
+      args: [
+        "--model", "a",   # which
+        "--swap-space", "4",
+        "--dtype=auto"
+      ]
+"""
+    after = edited(text, removing("--swap-space", "4"))
+    assert after == gone(text, '        "--swap-space", "4",')
+    after = edited(text, removing("--dtype=auto"))
+    assert after == changed(text, '"4",\n        "--dtype=auto"\n', '"4"\n')
+
+
+def test_new_words_are_spelled_like_their_neighbours() -> None:
+    def plan(reading: Reading) -> list[Change]:
+        after = word(reading, "4")
+        return [InsertWords(after.container, ["--speculative-config", '{"method": "ngram"}', "7"], after=after)]
+
+    after = edited(samples.POD, plan)
+    assert after == changed(
+        samples.POD,
+        '        - "4"\n',
+        '        - "4"\n        - --speculative-config\n        - \'{"method": "ngram"}\'\n        - "7"\n',
+    )
+    after = edited(samples.FLOW_POD, plan)
+    assert '"4", "--speculative-config", "{\\"method\\": \\"ngram\\"}", "7", "--dtype=auto"]' in after
+
+
+def test_words_go_before_first_and_last() -> None:
+    first = edited(
+        samples.POD, lambda r: [InsertWords(r.sites[0].words[0].container, ["--x"], before=r.sites[0].words[0])]
+    )
+    assert "        args:\n        - --x\n        - --model" in first
+    last = edited(samples.POD, lambda r: [InsertWords(r.sites[0].word_home, ["--x"])])  # type: ignore[arg-type]
+    assert last == changed(samples.POD, '        - "--dtype=auto"\n', '        - "--dtype=auto"\n        - --x\n')
+
+
+def test_a_new_word_takes_the_place_of_an_old_one() -> None:
+    def plan(reading: Reading) -> list[Change]:
+        old, value = word(reading, "--swap-space"), word(reading, "4")
+        return [Remove(old), Remove(value), InsertWords(old.container, ["--kv-offloading-size=4"], after=value)]
+
+    after = edited(samples.POD, plan)
+    assert after == changed(
+        samples.POD, '        - --swap-space\n        - "4"\n', "        - --kv-offloading-size=4\n"
+    )
+
+
+def test_replacing_keeps_the_quotes() -> None:
+    after = edited(samples.POD, lambda r: [Replace(word(r, "--dtype=auto"), "--dtype=half")])
+    assert after == changed(samples.POD, '"--dtype=auto"', '"--dtype=half"')
+    after = edited(samples.POD, lambda r: [Replace(word(r, "4"), "8")])
+    assert after == changed(samples.POD, '"4"', '"8"')
+    after = edited(samples.POD, lambda r: [Replace(word(r, "--model=org/model"), "--x=a: b # c")])
+    assert after == changed(samples.POD, "--model=org/model", '"--x=a: b # c"')
+
+
+# -- strings and scripts
+
+
+def test_scripts_lose_whole_lines() -> None:
+    after = edited(samples.SCRIPT_POD, removing("--swap-space", "4"))
+    assert after == gone(samples.SCRIPT_POD, "            --swap-space 4 \\")
+    after = edited(samples.SCRIPT_POD, removing("--dtype", "auto"))
+    assert after == changed(samples.SCRIPT_POD, "4 \\\n            --dtype auto\n", "4\n")
+    after = edited(samples.SCRIPT_POD, lambda r: [Remove(variable(r, "VLLM_USE_V1"))])
+    assert after == gone(samples.SCRIPT_POD, "          export VLLM_USE_V1=1")
+
+
+def test_words_added_to_a_script_get_a_line() -> None:
+    def plan(reading: Reading) -> list[Change]:
+        last = reading.sites[0].words[-1]
+        return [InsertWords(last.container, ["--config", '{"a": 1}'], after=last)]
+
+    after = edited(samples.SCRIPT_POD, plan)
+    assert after == changed(
+        samples.SCRIPT_POD, "--dtype auto\n", "--dtype auto \\\n            --config '{\"a\": 1}'\n"
+    )
+
+
+def test_a_folded_command_loses_and_gains_lines() -> None:
+    after = edited(samples.COMPOSE, removing("--swap-space", "4"))
+    assert after == gone(samples.COMPOSE, "      --swap-space 4")
+
+    def plan(reading: Reading) -> list[Change]:
+        return [InsertWords(word(reading, "4").container, ["--x", "1"], after=word(reading, "4"))]
+
+    after = edited(samples.COMPOSE, plan)
+    assert after == changed(samples.COMPOSE, "      --swap-space 4\n", "      --swap-space 4\n      --x 1\n")
+
+
+def test_a_plain_command_is_quoted_when_it_must_be() -> None:
+    text = "services:\n  a:\n    image: vllm/vllm-openai:v1\n    command: --model a --swap-space 4\n"
+    assert edited(text, removing("--swap-space", "4")) == changed(text, " --swap-space 4", "")
+
+    def plan(reading: Reading) -> list[Change]:
+        last = reading.sites[0].words[-1]
+        return [InsertWords(last.container, ["--config", '{"a": 1}'], after=last)]
+
+    after = edited(text, plan)
+    assert after.splitlines()[-1] == "    command: '--model a --swap-space 4 --config ''{\"a\": 1}'''"
+    assert [w.text for w in read(yaml, after).sites[0].words][-2:] == ["--config", '{"a": 1}']
+
+
+def test_an_item_of_several_words_goes_when_nothing_is_left() -> None:
+    text = 'engine: vllm\nextraArgs:\n  - "--swap-space 4"   # GiB\n  - --dtype auto\n'
+    assert edited(text, removing("--swap-space", "4")) == gone(text, '  - "--swap-space 4"   # GiB')
+
+    def plan(reading: Reading) -> list[Change]:
+        return [InsertWords(reading.sites[0].word_home, ["--x", "1"])]  # type: ignore[arg-type]
+
+    assert edited(text, plan) == text + "  - --x 1\n"
+
+
+def test_a_script_in_double_quotes() -> None:
+    text = (
+        "services:\n  a:\n    image: vllm/vllm-openai:v1\n"
+        '    entrypoint: ["sh", "-c", "vllm serve a --swap-space 4 --x \\"b c\\""]\n'
+    )
+    after = edited(text, removing("--swap-space", "4"))
+    assert after == changed(text, " --swap-space 4", "")
+    after = edited(text, lambda r: [Replace(word(r, "4"), 'd "e"')])
+    assert [w.text for w in read(yaml, after).sites[0].words][2] == 'd "e"'
+
+
+# -- environment
+
+
+def test_variables_of_a_list() -> None:
+    after = edited(samples.POD, lambda r: [Remove(variable(r, "VLLM_USE_V1"))])
+    assert after == gone(samples.POD, "        - name: VLLM_USE_V1", '          value: "1"')
+    after = edited(samples.POD, lambda r: [Remove(variable(r, "HF_TOKEN"))])
+    assert "secretKeyRef" not in after and "        ports:" in after
+    after = edited(
+        samples.POD, lambda r: [Rename(variable(r, "VLLM_USE_V1"), "X"), Replace(variable(r, "VLLM_USE_V1"), "0")]
+    )
+    assert after == changed(changed(samples.POD, "name: VLLM_USE_V1", "name: X"), 'value: "1"', 'value: "0"')
+    after = edited(samples.POD, lambda r: [InsertVariable(r.sites[0].variable_home, "A", "1")])  # type: ignore[arg-type]
+    assert '        - name: A\n          value: "1"\n        ports:' in after
+    after = edited(samples.FLOW_POD, lambda r: [Remove(variable(r, "VLLM_USE_V1"))])
+    assert "env: [{name: A, value: b}]" in after
+    with pytest.raises(CannotRender):
+        edited(samples.POD, lambda r: [Replace(variable(r, "HF_TOKEN"), "x")])
+
+
+def test_variables_of_maps_and_strings() -> None:
+    after = edited(samples.COMPOSE, lambda r: [Remove(variable(r, "VLLM_USE_V1"))])
+    assert after == gone(samples.COMPOSE, '  VLLM_USE_V1: "1"')
+    after = edited(samples.COMPOSE, lambda r: [Replace(variable(r, "VLLM_USE_V1", 1), "a$b")])
+    assert after == changed(samples.COMPOSE, "- VLLM_USE_V1=1", "- VLLM_USE_V1=a$$b")
+    after = edited(samples.VALUES, lambda r: [Remove(variable(r, "VLLM_USE_V1"))])
+    assert after == gone(samples.VALUES, "env:", '  VLLM_USE_V1: "1"')
+    after = edited(samples.VALUES, lambda r: [InsertVariable(r.sites[0].variable_home, "B", "0")])  # type: ignore[arg-type]
+    assert after == changed(samples.VALUES, '  VLLM_USE_V1: "1"\n', '  VLLM_USE_V1: "1"\n  B: "0"\n')
+
+
+def test_a_container_without_environment_gets_one() -> None:
+    text = "kind: Pod\nspec:\n  containers:\n  - name: a\n    image: vllm/vllm-openai:v1\n    args:\n    - --x\n"
+    after = edited(text, lambda r: [InsertVariable(r.sites[0].variable_home, "A", "1")])  # type: ignore[arg-type]
+    assert after == text + '    env:\n    - name: A\n      value: "1"\n'
+    text = "services:\n  a:\n    image: vllm/vllm-openai:v1\n    command:\n      - --x\n"
+    after = edited(text, lambda r: [InsertVariable(r.sites[0].variable_home, "A", "1")])  # type: ignore[arg-type]
+    assert after == text + "    environment:\n      - A=1\n"
+
+
+# -- mappings
+
+
+def test_settings_lose_rename_and_change_keys() -> None:
+    after = edited(samples.VALUES, lambda r: [Remove(entry(r, "swapSpace"))])
+    assert after == gone(samples.VALUES, "  swapSpace: 4   # GiB")
+    after = edited(samples.VALUES, lambda r: [Rename(entry(r, "swapSpace"), "kvOffloadingSize")])
+    assert after == changed(samples.VALUES, "swapSpace:", "kvOffloadingSize:")
+    after = edited(samples.VALUES, lambda r: [Replace(entry(r, "enablePrefixCaching"), True)])
+    assert after == changed(samples.VALUES, "enablePrefixCaching: false", "enablePrefixCaching: true")
+    after = edited(samples.VALUES, lambda r: [Replace(entry(r, "maxModelLen"), "auto")])
+    assert after == changed(samples.VALUES, "maxModelLen: 4096", "maxModelLen: auto")
+    after = edited(samples.VALUES, lambda r: [Replace(entry(r, "maxModelLen"), "12")])
+    assert after == changed(samples.VALUES, "maxModelLen: 4096", 'maxModelLen: "12"')
+    after = edited(
+        samples.VALUES, lambda r: [InsertEntry(entry(r, "swapSpace").container, "seed", 3, after=entry(r, "swapSpace"))]
+    )
+    assert after == changed(samples.VALUES, "   # GiB\n", "   # GiB\n  seed: 3\n")
+
+
+def test_settings_and_their_last_argument_go_together() -> None:
+    def plan(reading: Reading) -> list[Change]:
+        site = reading.sites[0]
+        return [*(Remove(w) for w in site.words), *(Remove(e) for e in site.entries)]
+
+    after = edited(samples.VALUES, plan)
+    assert "vllmConfig" not in after and "  tag: v0.11.0\nenv:\n" in after
+
+
+def test_nested_values_change_as_little_as_possible() -> None:
+    def plan(value: dict[str, object]) -> Plan:
+        return lambda reading: [Replace(entry(reading, "speculative-config"), value)]
+
+    same = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 4}
+    assert edited(samples.CONFIG, plan(dict(same))) == samples.CONFIG
+    after = edited(samples.CONFIG, plan({**same, "num_speculative_tokens": 5}))
+    assert after == changed(samples.CONFIG, "num_speculative_tokens: 3", "num_speculative_tokens: 5")
+    after = edited(samples.CONFIG, plan({"method": "ngram", "num_speculative_tokens": 3}))
+    assert after == gone(samples.CONFIG, "  prompt_lookup_max: 4")
+    after = edited(samples.CONFIG, plan({**same, "extra": {"a": [1, "b"]}}))
+    assert after == samples.CONFIG + "  extra:\n    a:\n      - 1\n      - b\n" or "extra" in after
+    assert read(yaml, after).sites[0].entries[-1].value == {**same, "extra": {"a": [1, "b"]}}
+
+
+def test_flow_mappings() -> None:
+    def plan(value: object) -> Plan:
+        return lambda reading: [Replace(entry(reading, "compilation-config"), value)]
+
+    after = edited(samples.CONFIG, plan({"mode": 3, "cudagraph_capture_sizes": [1, 2, 4]}))
+    assert after == changed(samples.CONFIG, '{"level": 3, ', '{"mode": 3, ')
+    after = edited(samples.CONFIG, plan({"cudagraph_capture_sizes": [1, 4, 8]}))
+    assert after == changed(
+        samples.CONFIG, '{"level": 3, "cudagraph_capture_sizes": [1, 2, 4]}', '{"cudagraph_capture_sizes": [1, 4, 8]}'
+    )
+
+
+def test_a_config_file_is_never_emptied() -> None:
+    from vllm_migrate.hosts import Context
+    from vllm_migrate.text import Region
+
+    source = Source.of("swap-space: 4\n", "c.yaml")
+    reading = yaml.read_config(Region.whole(source), Context("c.yaml"))
+    with pytest.raises(CannotRender):
+        reading.sites[0].entries[0].container.edits([Remove(reading.sites[0].entries[0])])
+
+
+# -- templates
+
+
+def test_template_lines_go_with_their_if() -> None:
+    after = edited(samples.TEMPLATE, removing("--swap-space=\ue000"))
+    assert after == gone(
+        samples.TEMPLATE,
+        "            {{- if .Values.swap }}",
+        "            - --swap-space={{ .Values.swap }}",
+        "            {{- end }}\n            - --disable-log-stats",
+    ).replace("- --model={{ .Values.model }}\n", "- --model={{ .Values.model }}\n            - --disable-log-stats\n")
+    after = edited(samples.TEMPLATE, removing("--disable-log-stats"))
+    assert after == gone(samples.TEMPLATE, "            - --disable-log-stats")
+
+
+def test_template_actions_are_never_touched() -> None:
+    after = edited(samples.TEMPLATE, lambda r: [Replace(word(r, "--swap-space=\ue000"), "--other=\ue000")])
+    assert after == changed(samples.TEMPLATE, "--swap-space={{", "--other={{")
+    with pytest.raises(CannotRender):
+        edited(samples.TEMPLATE, lambda r: [Replace(variable(r, "VLLM_USE_V1"), "1")])
+    after = edited(samples.TEMPLATE, lambda r: [Replace(variable(r, "PLAIN"), "0")])
+    assert after == changed(samples.TEMPLATE, 'value: "1"', 'value: "0"')
+
+
+# -- pins
+
+
+def test_pins_move_where_they_are_written() -> None:
+    def pin(reading: Reading, text: str) -> Pin:
+        return next(p for p in reading.pins if p.text == text)
+
+    after = edited(samples.COMPOSE, lambda r: [Replace(pin(r, "vllm/vllm-openai:v0.11.0"), "vllm/vllm-openai:v0.33.0")])
+    assert after == changed(samples.COMPOSE, "vllm-openai:v0.11.0", "vllm-openai:v0.33.0")
+    after = edited(samples.COMPOSE, lambda r: [Replace(pin(r, "v0.10.0"), "v0.33.0")])
+    assert after == changed(samples.COMPOSE, "v0.10.0", "v0.33.0")
+    after = edited(samples.VALUES, lambda r: [Replace(pin(r, "v0.11.0"), "v0.33.0")])
+    assert after == changed(samples.VALUES, "tag: v0.11.0", "tag: v0.33.0")
+    after = edited("image: {repository: a/vllm, tag: v1}\n", lambda r: [Replace(pin(r, "v1"), "1.0")])
+    assert after == 'image: {repository: a/vllm, tag: "1.0"}\n'
+
+
+def test_requirements_come_and_go() -> None:
+    text = "name: x\ndependencies:\n  - python=3.11\n  - pip:\n      - vllm==0.11.0\n      - other\n"
+
+    def plan(reading: Reading) -> list[Change]:
+        vllm = next(p for p in reading.pins if p.name == "vllm")
+        return [Replace(vllm, "vllm==0.33.0"), InsertText(vllm, "requirement", "arctic-inference")]
+
+    after = edited(text, plan, path="environment.yml")
+    assert after == changed(text, "vllm==0.11.0\n", "vllm==0.33.0\n      - arctic-inference\n")
+    after = edited(text, lambda r: [Remove(next(p for p in r.pins if p.name == "other"))], path="environment.yml")
+    assert after == gone(text, "      - other")
+
+
+def test_metric_names_change_inside_a_query() -> None:
+    text = 'rules:\n- expr: sum(vllm:old_name{a="b"}) by (c)\n'
+    assert edited(text, lambda r: [Replace(r.mentions[0], "vllm:new_name")]) == changed(text, "old", "new")
+
+
+# -- shapes that are easy to break
+
+
+def test_yaml_inside_yaml_is_edited_through_both() -> None:
+    after = edited(samples.SERVE, lambda r: [Remove(entry(r, "swap_space"))])
+    assert after == gone(samples.SERVE, "                swap_space: 4")
+    after = edited(samples.SERVE, lambda r: [Remove(e) for e in r.sites[0].entries])
+    assert "engine_kwargs" not in after
+    after = edited(samples.SERVE, lambda r: [Remove(variable(r, "VLLM_USE_V1"))])
+    assert "env_vars" not in after and '"1"' not in after
+
+
+def test_a_first_key_behind_a_dash() -> None:
+    text = "models:\n- vllmConfig: {swapSpace: 4}\n  name: a\n- name: b\n"
+    after = edited(text, lambda r: [Remove(entry(r, "swapSpace"))])
+    assert after == "models:\n- name: a\n- name: b\n"
+
+
+def test_an_anchor_in_use_stays() -> None:
+    text = (
+        "services:\n  a:\n    image: vllm/vllm-openai:v1\n    command: &args\n      - --swap-space=4\n"
+        "  b:\n    image: vllm/vllm-openai:v1\n    command: *args\n"
+    )
+    reading = read(yaml, text)
+    assert reading.sites[0].words[0] is reading.sites[1].words[0]
+    with pytest.raises(CannotRender):
+        edited(text, lambda r: [Remove(r.sites[0].words[0])])
+
+
+def test_one_blank_line_goes_with_what_stood_between_two() -> None:
+    text = "vllmConfig:\n  a: 1\n\n  swapSpace: 4\n\n  b: 2\n"
+    assert edited(text, lambda r: [Remove(entry(r, "swapSpace"))]) == "vllmConfig:\n  a: 1\n\n  b: 2\n"
+
+
+def test_no_line_end_at_the_end() -> None:
+    text = "vllmConfig:\n  a: 1\n  swapSpace: 4"
+    assert edited(text, lambda r: [Remove(entry(r, "swapSpace"))]) == "vllmConfig:\n  a: 1"
+    plan: Plan = lambda r: [InsertEntry(entry(r, "a").container, "c", False)]  # noqa: E731
+    assert edited(text, plan) == text + "\n  c: false"
+
+
+def test_byte_order_marks_stay() -> None:
+    source = Source("x.yaml", b"\xef\xbb\xbf" + samples.POD.encode())
+    from vllm_migrate.hosts import Context
+    from vllm_migrate.text import Region
+
+    reading = yaml.read(Region.whole(source), Context("x.yaml"))
+    item = word(reading, "--dtype=auto")
+    after = source.with_edits(item.container.edits([Remove(item)]))
+    assert after.raw == source.raw.replace(b'        - "--dtype=auto"\n', b"")
+
+
+JSON = """\
+{
+  "containerDefinitions": [
+    {
+      "image": "vllm/vllm-openai:v0.11.0",
+      "command": [
+        "--model", "a",
+        "--swap-space",
+        "4"
+      ],
+      "environment": [
+        {"name": "VLLM_USE_V1", "value": "1"}
+      ]
+    }
+  ]
+}
+"""
+
+
+def test_json() -> None:
+    after = edited(JSON, removing("--swap-space", "4"), json_host, "t.json")
+    assert after == changed(JSON, '"a",\n        "--swap-space",\n        "4"\n', '"a"\n')
+    after = edited(JSON, lambda r: [Remove(variable(r, "VLLM_USE_V1"))], json_host, "t.json")
+    assert "environment" not in after and "      ]\n    }\n" in after
+    after = edited(JSON, lambda r: [Replace(word(r, "4"), 'a"b')], json_host, "t.json")
+    assert after == changed(JSON, '"4"', '"a\\"b"')
+    plan: Plan = lambda r: [InsertVariable(r.sites[0].variable_home, "A", "1")]  # type: ignore[arg-type,list-item]  # noqa: E731
+    after = edited(JSON, plan, json_host, "t.json")
+    assert '"value": "1"},\n        {"name": "A", "value": "1"}\n' in after
+
+
+@pytest.mark.parametrize("name", sorted(samples.ALL))
+def test_every_item_given_its_own_value_changes_nothing(name: str) -> None:
+    for text in (samples.ALL[name], samples.ALL[name].replace("\n", "\r\n")):
+        reading = read(yaml, text, "x.yaml")
+        check_identity(reading, text)
+        for site in reading.sites:
+            for item in site.entries:
+                assert render(reading, text, [Replace(item, item.value)]) == text
+
+
+_TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Co", "Cn", "Zl", "Zp"]), max_size=12)
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | _TEXTS
+    | st.sampled_from(["yes", "4", "1e3", "~", "a: b", "- c", "{"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b_c", "no"]), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(value=_VALUES, key=st.sampled_from(["swap-space", "compilation-config", "speculative-config"]))
+@settings(max_examples=150, deadline=None)
+def test_a_new_value_reads_back_as_it_was_given(value: Any, key: str) -> None:
+    host: Any = SimpleNamespace(read=yaml.read_config)
+    reading = read(host, samples.CONFIG, "c.yaml")
+    after = render(reading, samples.CONFIG, [Replace(entry(reading, key), value)])
+    found = entry(read(host, after, "c.yaml"), key).value
+    assert found == value and repr(found) == repr(value)
+
+
+@given(
+    text=_TEXTS.filter(lambda t: "{{" not in t and "{%" not in t),
+    place=st.sampled_from(["--dtype=auto", "4", "--model=org/model"]),
+)
+@settings(max_examples=150, deadline=None)
+def test_a_new_word_reads_back_as_it_was_given(text: str, place: str) -> None:
+    reading = read(yaml, samples.POD, "p.yaml")
+    index = [w.text for w in reading.sites[0].words].index(place)
+    after = render(reading, samples.POD, [Replace(reading.sites[0].words[index], "--x=" + text)])
+    again = read(yaml, after, "p.yaml").sites[0]
+    assert again.words[index].spelled() == "--x=" + text
