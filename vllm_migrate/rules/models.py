@@ -14,6 +14,7 @@ from vllm_migrate.migrations import Migration, Migrations
 from vllm_migrate.planning import object_of
 from vllm_migrate.rules.context import Context, SiteContext
 from vllm_migrate.rules.registry import Rule
+from vllm_migrate.versions_key import key
 
 RULES = (
     Rule("VM801", "removed-architecture", "error", "A model architecture the target release does not serve."),
@@ -97,12 +98,13 @@ def _gone(ctx: Context, name: str) -> Migration | None:
 
 def judge_file(ctx: Context) -> Iterator[Finding]:
     """Judge architecture names in code, and code that handles FP8 weights itself."""
-    from vllm_migrate.versions_key import key
-
+    places = [i.place for site in ctx.reading.sites for i in (*site.words, *site.entries)]
     for mention in ctx.reading.mentions:
         if mention.kind == "string":
             gone = _gone(ctx, mention.name)
-            if gone is not None:
+            # What stands in an argument of a launch is judged there.
+            here = mention.place
+            if gone is not None and not any(p.start <= here.start and here.end <= p.end for p in places):
                 yield ctx.finding(
                     "VM801",
                     "error",
@@ -112,7 +114,7 @@ def judge_file(ctx: Context) -> Iterator[Finding]:
                     migration=gone,
                     withheld="another model must be chosen",
                 )
-        elif mention.kind in ("attribute", "call"):
+        elif mention.kind in ("attribute", "call", "import"):
             for entry in ctx.migrations.named("symbol", mention.name.rsplit(".", 1)[-1]):
                 since = entry.changed_in or entry.removed_in
                 if (
