@@ -74,6 +74,13 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
     locked = generated(region, out)
     document = Document(NAME, region, masked, tree.roots)
     out.extend(read_document(document, context, locked, config=config))
+    if (
+        region.parent is None
+        and masked.actions
+        and "/templates/" in f"/{context.path}"
+        and "Chart.AppVersion" in region.text
+    ):
+        out.links.append("../" * (context.path.split("/templates/")[-1].count("/") + 1) + "Chart.yaml")
     return out
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from vllm_migrate.hosts import yaml_spell
@@ -66,6 +67,10 @@ class Document:
     @property
     def newline(self) -> str:
         return self.region.source.newline
+
+    @cached_property
+    def mentions_vllm(self) -> bool:
+        return "vllm" in self.region.source.text.lower()
 
     # -- rendering
 

@@ -14,11 +14,9 @@ FILLER = "\uf8ff"
 ODD = {0x85: 0xA0, 0x2028: 0xA0, 0x2029: 0xA0}
 """Letters that old YAML takes for line ends and today's does not, and what stands in for them."""
 
-_ACTION = re.compile(
-    r"\$?\{\{-?\s*/\*.*?\*/\s*-?\}\}"
-    r"|\$?\{\{(?:\"(?:[^\"\\\n]|\\.)*\"|`[^`]*`|[^}\"`]|\}(?!\})|[\"`])*?\}\}",
-    re.S,
-)
+_OPEN = re.compile(r"\$?\{\{")
+_COMMENT = re.compile(r"-?\s*/\*")
+_CLOSE = re.compile(r"\}\}|\\.|\"(?:[^\"\\\n]|\\.)*\"|`[^`]*`")
 _JINJA = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.S)
 _WORD = re.compile(r"\$?\{[{%][-+~]?\s*(/\*|[A-Za-z_]\w*|\$\w*\s*:?=)?")
 _CONTROL = frozenset(
@@ -101,66 +99,93 @@ def mask(text: str) -> Mask:
     """Return the text with its actions masked; unchanged where there are none."""
     if "{{" not in text and "{%" not in text:
         return Mask(text.translate(ODD))
-    matches = list(_ACTION.finditer(text))
+    matches = _actions(text)
     if "{%" in text:
-        matches += _JINJA.finditer(text)
-        matches.sort(key=lambda m: m.start())
+        matches += [m.span() for m in _JINJA.finditer(text)]
+        matches.sort()
     out = list(text)
     actions: list[Action] = []
     end = 0
-    kept: list[re.Match[str]] = []
-    for match in matches:
-        if match.start() >= end:
-            kept.append(match)
-            end = match.end()
+    kept: list[tuple[int, int]] = []
+    for span in matches:
+        if span[0] >= end:
+            kept.append(span)
+            end = span[1]
     blocks = _block_scalars(text)
     at = 0
     while at < len(kept):
         # Actions whose lines touch are judged together.
         group = [kept[at]]
-        while at + len(group) < len(kept) and "\n" not in text[group[-1].end() : kept[at + len(group)].start()]:
+        while at + len(group) < len(kept) and "\n" not in text[group[-1][1] : kept[at + len(group)][0]]:
             group.append(kept[at + len(group)])
         at += len(group)
-        line = text.rfind("\n", 0, group[0].start()) + 1
-        stop = text.find("\n", group[-1].end())
+        line = text.rfind("\n", 0, group[0][0]) + 1
+        stop = text.find("\n", group[-1][1])
         stop = len(text) if stop < 0 else stop
         inside = any(low <= line < high for low, high in blocks)
         _mask_lines(text, line, stop, group, out, actions, inside)
     return Mask("".join(out).translate(ODD), actions)
 
 
+def _actions(text: str) -> list[tuple[int, int]]:
+    """Return the spans of all `{{ … }}`; text in quotes inside one may hold braces."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    while True:
+        opening = _OPEN.search(text, at)
+        if opening is None:
+            return found
+        inside = opening.end()
+        if _COMMENT.match(text, inside):
+            inside = max(text.find("*/", inside), inside)
+        end = next((m.end() for m in _CLOSE.finditer(text, inside) if m[0] == "}}"), -1)
+        if end < 0:
+            plain = text.find("}}", inside)
+            if plain < 0:
+                return found
+            end = plain + 2
+        found.append((opening.start(), end))
+        at = end
+
+
+def _control(text: str, span: tuple[int, int]) -> tuple[bool, str]:
+    """Tell whether an action prints nothing itself, and its first word."""
+    word = _WORD.match(text, *span)
+    first = (word[1] or "") if word else ""
+    return first in _CONTROL or first.endswith("=") or text.startswith("{#", span[0]), first
+
+
 def _mask_lines(
     text: str,
     line: int,
     stop: int,
-    group: list[re.Match[str]],
+    group: list[tuple[int, int]],
     out: list[str],
     actions: list[Action],
     inside: bool,
 ) -> None:
     rest, at = "", line
-    for match in group:
-        rest += text[at : match.start()]
-        at = match.end()
+    for start, end in group:
+        rest += text[at:start]
+        at = end
     rest += text[at:stop]
     alone = not rest.strip()
-    if inside:
-        # A line of a block scalar stays one: blanks alone could be deeper than the block.
-        blank: set[int] = set()
-    else:
-        blank = {id(m) for m in group} if alone else _at_ends(text, line, stop, group)
-    for match in group:
-        word = _WORD.match(match[0])
-        first = (word[1] or "") if word else ""
-        control = first in _CONTROL or first.endswith("=") or match[0].startswith("{#")
+    blank: set[tuple[int, int]] = set()
+    # A line of a block scalar stays one: blanks alone could be deeper than the block.
+    if not inside:
+        blank = set(group) if alone else _at_ends(text, line, stop, group)
+    for span in group:
+        control, first = _control(text, span)
         step = 1 if first in _OPENING else -1 if first.startswith("end") else 0
-        actions.append(Action(match.start(), match.end(), control, alone, step))
-        spaces = id(match) in blank
-        for i in range(match.start(), match.end()):
-            if spaces:
+        actions.append(Action(*span, control, alone, step))
+        for i in range(*span):
+            if span in blank:
                 out[i] = text[i] if text[i] in "\r\n" else " "
             else:
                 out[i] = FILLER
+
+
+_HEADER = re.compile(r"(?:[:-]\s+|[:-]\s+[!&]\S+\s+)[|>][-+0-9]*\s*(?:\s#.*)?$")
 
 
 def _block_scalars(text: str) -> list[tuple[int, int]]:
@@ -172,12 +197,13 @@ def _block_scalars(text: str) -> list[tuple[int, int]]:
         if not match[0]:
             break
         if depth is not None:
-            if not match[2].strip():
+            shown = match[2].strip()
+            if not shown:
                 continue
             if len(match[1]) > depth:
                 end = match.end()
                 continue
-            if _ACTION.fullmatch(match[2].strip()):
+            if shown.startswith(("{{", "{%")) and shown.endswith(("}}", "%}")):
                 continue
             out.append((start, end))
             depth = None
@@ -188,27 +214,19 @@ def _block_scalars(text: str) -> list[tuple[int, int]]:
     return out
 
 
-_HEADER = re.compile(r"(?:[:-]\s+|[:-]\s+[!&]\S+\s+)[|>][-+0-9]*\s*(?:\s#.*)?$")
-
-
-def _at_ends(text: str, line: int, stop: int, group: list[re.Match[str]]) -> set[int]:
+def _at_ends(text: str, line: int, stop: int, group: list[tuple[int, int]]) -> set[tuple[int, int]]:
     """Return the control actions at the start or the end of a line that holds other text."""
-    blank: set[int] = set()
-
-    def control(match: re.Match[str]) -> bool:
-        word = _WORD.match(match[0])
-        return word is not None and ((word[1] or "") in _CONTROL or match[0].startswith("{#"))
-
+    blank: set[tuple[int, int]] = set()
     at = line
-    for match in group:
-        if text[at : match.start()].strip() or not control(match):
+    for span in group:
+        if text[at : span[0]].strip() or not _control(text, span)[0]:
             break
-        blank.add(id(match))
-        at = match.end()
+        blank.add(span)
+        at = span[1]
     at = stop
-    for match in reversed(group):
-        if text[match.end() : at].strip() or not control(match):
+    for span in reversed(group):
+        if text[span[1] : at].strip() or not _control(text, span)[0]:
             break
-        blank.add(id(match))
-        at = match.start()
+        blank.add(span)
+        at = span[0]
     return blank

@@ -23,6 +23,14 @@ _REQUIREMENT_KEYS = frozenset((
 ))  # fmt: skip
 _REPOSITORIES = ("repository", "repo", "name", "imageRepository", "image")
 _TAGS = ("tag", "imageTag", "newTag", "image_tag")
+_TEMPLATES = (
+    "deployment.yaml",
+    "statefulset.yaml",
+    "_helpers.tpl",
+    "vllm-deployment.yaml",
+    "deployment-vllm.yaml",
+    "job.yaml",
+)
 
 
 class Pins:
@@ -96,6 +104,26 @@ class Pins:
             ):
                 self.image(pair, owner)
         self._build_args(node, path, owner)
+        if not path and self.reader.context.path.rsplit("/", 1)[-1] == "Chart.yaml":
+            self._chart(node, owner)
+
+    def _chart(self, node: Node, owner: str) -> None:
+        """The version of a chart's application, where its templates fall back to it for the tag."""
+        version, reader = node.find("appVersion"), self.reader.context.sibling_reader
+        if version is None or version.node.kind != "scalar" or not version.node.text or reader is None:
+            return
+        values = reader("values.yaml") or ""
+        if not re.search(r"(?m)^\s+repository:\s*[\"']?\S*vllm", values) or re.search(
+            r"(?m)^\s+tag:\s*[\"']?[\w]", values
+        ):
+            return
+        for name in _TEMPLATES:
+            template = reader(f"templates/{name}") or ""
+            if re.search(
+                r"\btag\s*\|\s*default\s+\$?\.Chart\.AppVersion|default\s+\$?\.Chart\.AppVersion\s+\S*tag", template
+            ):
+                self.add(self.reader.items.tag_pin(version.node, "", owner, "appVersion"))
+                return
 
     def _build_args(self, node: Node, path: Path, owner: str) -> None:
         args = node.find("args") if path and path[-1] == "build" else None

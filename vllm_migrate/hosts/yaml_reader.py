@@ -34,7 +34,7 @@ class Reader:
         self.compose = is_compose(root)
         self.workflow = is_workflow(root)
         items.mode = "compose" if self.compose else "kubernetes"
-        self.mentions_vllm = "vllm" in document.region.source.text.lower()
+        self.mentions_vllm = document.mentions_vllm
         self.scopes: list[list[Variable]] = []
         self.unseen: list[Variable] = []
         self.pins = Pins(self)
