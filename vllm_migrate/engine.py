@@ -277,7 +277,8 @@ def _one_target(
         hidden = _hide(tree, settings, known if first else baseline.load(settings.baseline))
         planner.plan(hidden)
         if first:
-            report.suppressed += len(hidden)
+            told = (f for file in tree.files.values() if file.reported for f in file.judged.findings)
+            report.suppressed += sum(1 for f in told if id(f) in hidden)
             report.left_out += planner.left_out
             report.withheld += planner.withheld
             _collect(tree, report, results, hidden)
@@ -289,7 +290,9 @@ def _one_target(
             results[path].applied += fixes
         if not changed:
             break
-        _judge_all(tree, data, target, changed)
+        # A launch whose fix stands in another file is judged anew with it.
+        asking = {f.path for p in tree.files.values() for f in p.judged.findings if f.fix and f.fix.path in changed}
+        _judge_all(tree, data, target, {*changed, *asking})
 
 
 def _hide(tree: Tree, settings: Config, known: baseline.Baseline) -> set[int]:

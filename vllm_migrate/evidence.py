@@ -113,3 +113,14 @@ def _agreed(pins: Sequence[tuple[str, Pin]], config: Config) -> Origin | None:
         return Origin(None, [], device, tuple(sorted(named)))
     ((version, where),) = named.items()
     return Origin(version, where, device)
+
+
+def readings_beside(path: str, reading: Reading, folder: Readings) -> Iterable[tuple[str, Reading]]:
+    """Give a file's own reading, those of the files of its folder, then of every folder up to the root."""
+    yield path, reading
+    here = posixpath.dirname(path)
+    while True:
+        yield from ((p, r) for p, r in folder(here) if p != path)
+        if not here:
+            return
+        here = posixpath.dirname(here)

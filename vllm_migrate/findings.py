@@ -21,7 +21,8 @@ class Fix:
 
     needs: facts of the catalog the result relies on, as (section, name), e.g. ("options", "--device-ids");
     a pinned release that lacks one ties the fix to the move of the pin. why: what a person must decide
-    (unsafe only). edits: filled by the engine after proof: (path, edit) pairs.
+    (unsafe only). edits: filled by the engine after proof: (path, edit) pairs. path: the file the changes
+    are in, "" where it is the finding's.
     """
 
     safety: Safety
@@ -30,6 +31,7 @@ class Fix:
     why: str = ""
     needs: list[tuple[str, str]] = field(default_factory=list)
     edits: list[tuple[str, Edit]] = field(default_factory=list)
+    path: str = ""
 
 
 @dataclass(eq=False)

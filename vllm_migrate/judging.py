@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vllm_migrate.arguments import read_arguments
 from vllm_migrate.catalog import UnknownRelease
 from vllm_migrate.config import Config
-from vllm_migrate.evidence import Origin, Readings, moving, origin_of, origin_of_file, version_of
+from vllm_migrate.evidence import Origin, Readings, moving, origin_of, origin_of_file, readings_beside, version_of
 from vllm_migrate.findings import Finding, Severity
 from vllm_migrate.model import Pin, Reading, Site
 from vllm_migrate.rules.context import Context, PinContext, SiteContext
@@ -62,7 +62,7 @@ def judge(path: str, source: Source, reading: Reading, data: Data, to: str | Non
     for site in reading.sites:
         origin = origin_of(site, path, reading, data.config, folder)
         out.origins[id(site)] = origin
-        _site(path, source, reading, data, site, origin, from_, wanted, out)
+        _site(path, source, reading, data, site, origin, from_, wanted, folder, out)
     nearest = origin_of_file(path, reading, data.config, folder)
     version = from_ or nearest.version
     common = _context(path, source, reading, data, version, nearest.device, wanted, out)
@@ -150,6 +150,7 @@ def _site(
     origin: Origin,
     from_: str | None,
     wanted: str | None,
+    folder: Readings,
     out: Judged,
 ) -> None:
     version = from_ or origin.version
@@ -168,6 +169,7 @@ def _site(
         origin.device,
         site=site,
         arguments=read_arguments(site, data.catalog, target, release),
+        beside=lambda: readings_beside(path, reading, folder),
     )
     found: list[Finding] = []
     for module in modules():

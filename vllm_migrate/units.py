@@ -72,6 +72,9 @@ class Planner:
         findings = [f for file in self.tree.files.values() for f in file.judged.findings if id(f) not in hidden]
         self._agree(findings)
         self._make_parts(findings)
+        for part in self.parts:
+            if not self.tree.files[part.path].reported:
+                self._kill(part, f"it is made in {part.path}, which is not among the paths given")
         self._tie_to_pins()
         self._prove_all()
         self._make_units()
@@ -119,7 +122,8 @@ class Planner:
         for finding in findings:
             if finding.fix is None:
                 continue
-            part = groups.setdefault(_root(parent, ("fix", id(finding.fix))), Part(finding.path))
+            path = finding.fix.path or finding.path
+            part = groups.setdefault(_root(parent, ("fix", id(finding.fix))), Part(path))
             part.findings.append(finding)
             if finding.fix not in part.fixes:
                 part.fixes.append(finding.fix)

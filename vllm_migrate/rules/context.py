@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from vllm_migrate.catalog import Catalog, Release
     from vllm_migrate.config import Config
     from vllm_migrate.migrations import Migration, Migrations
+
+Readings = Callable[[], "Iterable[tuple[str, Reading]]"]
 
 
 @dataclass
@@ -89,6 +91,8 @@ class SiteContext(Context):
 
     site: Site = field(kw_only=True)
     arguments: list[Argument] = field(kw_only=True)
+    beside: Readings = field(kw_only=True, default=tuple)
+    """Gives (path, reading) of the launch's file, of the files of its folder, and of those above it."""
 
 
 @dataclass

@@ -67,8 +67,8 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
             answers += _accepted(ctx, argument)
     make_fixes(ctx, [a for a in answers if not a.finding.withheld])
     for answer in answers:
-        _plugin(ctx, answer)
-        yield answer.finding
+        if not _plugin(ctx, answer):
+            yield answer.finding
     yield from _defaults(ctx)
 
 
@@ -403,18 +403,21 @@ def _before(target: str, entry: Migration) -> bool:
     return entry.changed_in is not None and key(target) < key(entry.changed_in)
 
 
-def _plugin(ctx: SiteContext, answer: Answer) -> None:
-    """A feature that was split out gets its package beside vLLM's, where the file shows the place."""
+def _plugin(ctx: SiteContext, answer: Answer) -> bool:
+    """A feature that was split out gets its package beside vLLM's; return whether it is installed already."""
     finding = answer.finding
-    if finding.code != "VM705" or finding.fix is not None:
-        return
-    from vllm_migrate.rules.dependencies import plugin_changes
+    if finding.code != "VM705" or finding.fix is not None or answer.argument is None:
+        return False
+    from vllm_migrate.rules.plugins import NO_PLACE, installed, plugin_fix, plugin_of
 
-    name = spell(value_text(answer.argument.value)) if answer.argument is not None else ""
-    if name:
-        fix = plugin_changes(ctx, name)
-        if fix is not None:
-            finding.fix, finding.withheld = fix, ""
+    row = plugin_of(ctx, spell(value_text(answer.argument.value)))
+    if row is None:
+        return False
+    if installed(ctx, row):
+        return True
+    finding.fix = plugin_fix(ctx, row)
+    finding.withheld = "" if finding.fix is not None else NO_PLACE
+    return False
 
 
 def _defaults(ctx: SiteContext) -> Iterator[Finding]:

@@ -51,7 +51,7 @@ _DRAFT_KEYS = (
 
 def judge_site(ctx: SiteContext) -> Iterator[Finding]:
     """Judge the speculative method of a launch."""
-    if ctx.site.entry_point not in COMMAND_LINES | KEYWORDS | {"config"}:
+    if ctx.site.entry_point not in COMMAND_LINES | KEYWORDS | {"config", "values"}:
         return
     dotted = {a.path[0]: a for a in ctx.arguments if a.option == CONFIG and len(a.path) == 1}
     whole = find(ctx.arguments, CONFIG)
