@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import read_python, read_shell
 from vllm_migrate.hosts import yaml_names as names
+from vllm_migrate.hosts.yaml_command import Command, Commands
 from vllm_migrate.hosts.yaml_edit import Home
-from vllm_migrate.hosts.yaml_homes import NewKey
+from vllm_migrate.hosts.yaml_spots import NewKey
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
 from vllm_migrate.launch import (
     Launch,
@@ -22,29 +22,12 @@ from vllm_migrate.launch import (
     split_image,
 )
 from vllm_migrate.model import Container, Pin, Site, Variable, Word, is_hole
-from vllm_migrate.text import Region, Span
+from vllm_migrate.text import Span
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
 
 _SERVER = "vllm/vllm-openai"
-_QUIET = re.compile(
-    r"(?:echo|sleep|mkdir|cd|set|export|exec|nohup|true|:|if|then|else|elif|fi|for|do|done|while|case|esac|test|\[|\[\["
-    r"|rm|cp|mv|ln|chmod|cat|source|\.|umask|ulimit|printf|trap|wait|unset|shift|tee|pip|pip3|uv|apt-get|apt|hostname"
-    r"|[A-Za-z_]\w*=.*|\}|\{|#.*|-.*|\\)$"
-)
-
-
-@dataclass
-class Command:
-    """What a container runs. head: its command or entry point; tail: its arguments."""
-
-    head: Pair | None = None
-    tail: Pair | None = None
-    words: list[Word] = field(default_factory=list)
-    count: int = 0
-    """How many of the words are the head's."""
-    open: bool = False
 
 
 class Containers:
@@ -52,13 +35,14 @@ class Containers:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
+        self.commands = Commands(reader)
 
     def read(self, use: Use, path: Path) -> None:
         """Read a container: its image, environment, and the process it starts."""
         reader, node = self.reader, use.node
         owner = reader.owner(node)
         image, pins = self._image(node, owner)
-        command = self._command(node, path)
+        command = self.commands.read(node, path)
         verdict = self._verdict(node, path, image)
         other = verdict == "other"
         variables, env_home = self._environment(node)
@@ -67,7 +51,7 @@ class Containers:
         scripted = self._script(node, command, owner, image, around)
         if scripted is not None:
             sites = scripted
-            quiet = len(sites) == 1 and self._is_quiet(command, sites[0])
+            quiet = len(sites) == 1 and self.commands.is_quiet(command, sites[0])
         else:
             site = self._launch(use, command, image, verdict, owner, path)
             sites = [site] if site is not None else []
@@ -84,7 +68,7 @@ class Containers:
             site.pins += [p for p in pins if not any(p is q for q in site.pins)]
             if site.variable_home is None or site.host == reader.document.host:
                 site.variable_home = env_home or self._new_env(node, path)
-            if self._masked(node, command):
+            if self.commands.prints_more(node, command):
                 site.open = True
         for variable in variables:
             variable.scope = "process"
@@ -163,29 +147,6 @@ class Containers:
 
     # -- command
 
-    def _command(self, node: Node, path: Path) -> Command:
-        entry = node.find("entrypoint", "entryPoint", "EntryPoint")
-        cmd = node.find("command", "Command")
-        args = node.find("args", "Args")
-        composed = entry is not None or self.reader.compose or (cmd is not None and cmd.name == "Command")
-        if path and len(path) > 1 and path[-2] == "containerDefinitions":
-            composed = True
-        made = Command(entry, cmd) if composed and args is None else Command(cmd or entry, args)
-        for pair, head in ((made.head, True), (made.tail, False)):
-            if pair is None:
-                continue
-            if pair.node.kind == "sequence":
-                words, open_ended = self.reader.items.list_words(pair.node, split=False)
-                made.open = made.open or open_ended
-            elif pair.node.kind == "scalar" and pair.node.text.strip():
-                words, _ = self.reader.items.string_words(pair.node)
-            else:
-                words = []
-            made.words += words
-            if head:
-                made.count = len(words)
-        return made
-
     def _verdict(self, node: Node, path: Path, image: str) -> str:
         """Return "vllm", "other" or "" (not known) for the program a container's image starts."""
         served = node.get("modelFormat")
@@ -223,7 +184,7 @@ class Containers:
     ) -> list[Site] | None:
         """Read the script of `sh -c SCRIPT`; None where the container runs none."""
         reader = self.reader
-        region = self._script_region(command)
+        region = self.commands.script(command)
         if region is None:
             return None
         context = reader.guest_context(owner, image, variables)
@@ -253,64 +214,11 @@ class Containers:
             if passed:
                 site.open = any(w.splits for w in out)
 
-    def _script_region(self, command: Command) -> Region | None:
-        """Return the text of the script a container runs, or None."""
-        items = self.reader.items
-        for pair in (command.head, command.tail):
-            if pair is None or pair.node.kind != "scalar" or not pair.node.text.strip():
-                continue
-            words = [w for w in command.words if w.region is items.script_region(pair.node)]
-            texts = [w.text for w in words]
-            if script_of(texts) is not None:
-                return items.script_region(pair.node)
-            if (
-                not self.reader.compose
-                and texts
-                and not texts[0].startswith("-")
-                and ("\n" in pair.node.text.strip() or re.search(r"&&|\|\||;|\$\(", pair.node.text))
-            ):
-                return items.script_region(pair.node)
-        texts = [w.text for w in command.words]
-        at = script_of(texts)
-        if at is None:
-            return None
-        return self._word_region(command, command.words[at])
-
-    def _word_region(self, command: Command, word: Word) -> Region | None:
-        for pair in (command.head, command.tail):
-            if pair is None or pair.node.kind != "sequence":
-                continue
-            for use in pair.node.items:
-                if use.node.kind == "scalar" and self.reader.items.made.get(("word", id(use))) is word:
-                    return self.reader.items.script_region(use.node)
-        if word.region is not self.reader.document.region:
-            # The script is one word of a string of words.
-            inside = word.region.text[word.span.start : word.span.end]
-            if inside == word.text:
-                return word.region.slice(word.span.start, word.span.end)
-        return None
-
-    def _is_quiet(self, command: Command, site: Site) -> bool:
-        """Tell whether a script starts nothing but one site that could see the container's environment."""
-        region = self._script_region(command)
-        if region is None:
-            return False
-        whole = region.nearest_span(0, len(region.text))
-        place = site.place
-        text = region.source.text
-        rest = text[whole.start : place.start] + "\n" + text[place.end : whole.end]
-        rest = re.sub(r"\\\r?\n", " ", rest)
-        for statement in re.split(r"[\n;&|]+|\bthen\b|\bdo\b|\belse\b", rest):
-            words = statement.strip().strip("\"'()").split()
-            if words and not _QUIET.match(words[0]):
-                return False
-        return True
-
     # -- launch
 
     def _launch(self, use: Use, command: Command, image: str, verdict: str, owner: str, path: Path) -> Site | None:
         reader, node = self.reader, use.node
-        words = self._expanded(command)
+        words = self.commands.expanded(command)
         texts = [w.text for w in words]
         shown = _SERVER if verdict == "vllm" and not (image and is_server_image(image)) else image
         launch = container_launch(texts, shown if verdict != "other" else "", command.count) if texts else None
@@ -334,7 +242,7 @@ class Containers:
             variable = Variable(words[i].region, words[i].span, words[i].container, name=name, value=value)
             variable.locked, variable.only = "written among the words of a command", True
             site.variables.append(variable)
-        site.word_home = self._word_home(node, command, pair)
+        site.word_home = self.commands.word_home(node, command, pair)
         return site
 
     def _module(self, texts: Sequence[str]) -> Launch | None:
@@ -354,74 +262,6 @@ class Containers:
         if not is_server_image(image) or "ray" in re.split(r"[^a-z]+", name):
             return False
         return holder == "containers" or (self.reader.compose and len(path) == 2)
-
-    def _expanded(self, command: Command) -> list[Word]:
-        """Return the words with items of several words taken apart."""
-        out: list[Word] = []
-        items = self.reader.items
-        for pair in (command.head, command.tail):
-            if pair is None:
-                continue
-            if pair.node.kind == "sequence":
-                before = len(out)
-                lone = [u for u in pair.node.items if u.node.kind == "scalar"]
-                if len(lone) == 1 and len(pair.node.items) == 1 and self._is_line(lone[0].node):
-                    words, home = items.string_words(lone[0].node)
-                    home.seq = items.home(pair.node)
-                    out += words
-                else:
-                    out += items.list_words(pair.node)[0]
-                if pair is command.head:
-                    command.count = len(out) - before
-            elif pair.node.kind == "scalar" and pair.node.text.strip():
-                out += items.string_words(pair.node)[0]
-        return out
-
-    def _is_line(self, node: Node) -> bool:
-        parts = node.text.split()
-        return len(parts) > 2 and not node.text.startswith("-") and find_launch(parts) is not None
-
-    def _word_home(self, node: Node, command: Command, pair: Pair) -> Container | None:
-        items, document = self.reader.items, self.reader.document
-        last = command.tail or command.head
-        if last is not None and last.node.kind == "sequence" and last.node.items and not last.use.alias:
-            return items.home(last.node)
-        if last is not None and last.node.kind == "scalar" and last.node.text.strip():
-            return items.string_words(last.node)[1]
-        if last is not None or not node.pairs:
-            return None
-        return NewKey(document, node, "command" if self.reader.compose else "args", "words")
-
-    def _masked(self, node: Node, command: Command) -> bool:
-        """Tell whether template actions print lines among the arguments."""
-        mask = self.reader.document.mask
-        if not mask.actions:
-            return False
-        for pair in (command.head, command.tail):
-            if pair is None:
-                continue
-            end = self._until(node, pair)
-            if any(a.alone and not a.control for a in mask.within(pair.start, end)):
-                return True
-        return False
-
-    def _until(self, node: Node, pair: Pair) -> int:
-        """Return where the next key of the mapping begins, or the end of the value."""
-        holder = pair.use.holder
-        if holder is None or pair.use.index + 1 >= len(holder.pairs):
-            following = self.reader.document.text.find("\n", pair.end)
-            while (
-                following >= 0
-                and not self.reader.document.mask.text[
-                    following + 1 : self.reader.document.line_end(following + 1)
-                ].strip()
-            ):
-                ahead = self.reader.document.line_end(following + 1)
-                if ahead >= len(self.reader.document.text):
-                    return ahead
-                following = ahead
-            return max(following, pair.end)
-        return holder.pairs[pair.use.index + 1].start
 
     def _endpoints(self, node: Node) -> None:
         """Name the endpoints that probes ask a server for."""

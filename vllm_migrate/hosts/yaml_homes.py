@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from vllm_migrate.hosts import yaml_spell
-from vllm_migrate.hosts.yaml_edit import (
-    Home,
-    Plan,
-    in_flow,
+from vllm_migrate.hosts.yaml_edit import Home, Plan
+from vllm_migrate.hosts.yaml_put import (
     pair_lines,
     put_key,
     put_scalar,
@@ -43,7 +41,8 @@ from vllm_migrate.text import Edit, Region, apply_edits
 _OPTION = re.compile(r"--?[A-Za-z]")
 
 
-def _holes(change: Replace) -> tuple[str, ...]:
+def new_holes(change: Replace) -> tuple[str, ...]:
+    """Return the spellings that the letters of a new text stand for."""
     held: tuple[str, ...] = getattr(change.item, "holes", ())
     return change.holes or held
 
@@ -104,7 +103,7 @@ class SeqHome(Home):
     def _replace(self, plan: Plan, change: Replace) -> None:
         item = change.item
         index = self.index(item)
-        holes = _holes(change)
+        holes = new_holes(change)
         if not isinstance(item, (Word, Pin)) or not isinstance(change.value, str):
             raise CannotRender("a list item can only be given text")
         if change.value == item.text and holes == item.holes:
@@ -125,7 +124,7 @@ class SeqHome(Home):
         value = parts.get("value")
         name = parts.get("name")
         text = item.value if not isinstance(value, Replace) else str(value.value)
-        holes = item.holes if not isinstance(value, Replace) else _holes(value)
+        holes = item.holes if not isinstance(value, Replace) else new_holes(value)
         if text is None:
             raise CannotRender("the value is not given here")
         if name is None and text == item.value and holes == item.holes:
@@ -259,7 +258,7 @@ class MapHome(Home):
     def _replace(self, plan: Plan, pair: Pair, change: Replace) -> None:
         item = change.item
         if isinstance(item, Variable):
-            holes = _holes(change)
+            holes = new_holes(change)
             if change.value == item.value and holes == item.holes:
                 return
             if item.value is None:
@@ -309,12 +308,12 @@ class NameValueHome(Home):
                     put_scalar(self.document, plan, name, change.name)
                     continue
                 value = mapping.get("value", "Value")
-                if change.value == item.value and _holes(change) == item.holes:
+                if change.value == item.value and new_holes(change) == item.holes:
                     continue
                 if value is None:
                     raise CannotRender("the value is not given here")
                 if value.kind == "scalar":
-                    put_scalar(self.document, plan, value, str(change.value), letters=_holes(change))
+                    put_scalar(self.document, plan, value, str(change.value), letters=new_holes(change))
             elif isinstance(change, InsertVariable):
                 after = len(self.node.items) - 1 if change.after is None else self._index(change.after)
                 plan.insert(self.node, after, self._lines(change.name, change.value, after))
@@ -340,106 +339,3 @@ class NameValueHome(Home):
             keys = [f'"{n}"' if json else n for n in names]
             return ["{" + f"{keys[0]}: {first}, {keys[1]}: {second}" + "}"]
         return [f"{names[0]}: {first}", f"{names[1]}: {second}"]
-
-
-@dataclass(eq=False)
-class NewKey(Home):
-    """Takes what a mapping has no key for yet: a list of arguments, or an environment.
-
-    form: "words", "pairs" (a list of name and value), "strings" (a list of NAME=value) or "map".
-    """
-
-    node: Node
-    key: str
-    form: str
-    names: tuple[str, str] = ("name", "value")
-
-    def plan(self, plan: Plan, changes: Sequence[Change]) -> None:
-        lines: list[str] = []
-        flow = self.node.flow or self.document.only_json
-        raws: list[str] = []
-        for change in changes:
-            if isinstance(change, InsertWords) and self.form == "words":
-                for word in change.words:
-                    raw = fill(self._text(word, flow), change.holes)
-                    raws.append(raw)
-                    lines.append(f"- {raw}")
-            elif isinstance(change, InsertVariable):
-                first, second = self._text(change.name, flow), self._quoted(change.value)
-                if self.form == "map":
-                    raws.append(f"{first}: {second}")
-                    lines.append(f"{first}: {second}")
-                elif self.form == "strings":
-                    raw = self._text(f"{change.name}={change.value}", flow)
-                    raws.append(raw)
-                    lines.append(f"- {raw}")
-                else:
-                    keys = [self._text(n, flow) for n in self.names]
-                    raws.append("{" + f"{keys[0]}: {first}, {keys[1]}: {second}" + "}")
-                    lines += [f"- {self.names[0]}: {first}", f"  {self.names[1]}: {second}"]
-            else:
-                raise CannotRender("this cannot be added here")
-        after = len(self.node.pairs) - 1
-        if flow:
-            inner = ", ".join(raws)
-            shown = "{" + inner + "}" if self.form == "map" else "[" + inner + "]"
-            plan.insert(self.node, after, [f"{self._text(self.key, True)}: {shown}"])
-            return
-        pad = "  " if self.form == "map" or self._indented() else ""
-        plan.insert(self.node, after, [f"{self.key}:", *(pad + line for line in lines)])
-
-    def _text(self, text: str, flow: bool) -> str:
-        return yaml_spell.spell_text(text, "", flow=flow, only_json=self.document.only_json)
-
-    def _quoted(self, text: str) -> str:
-        style = "" if self.form == "map" else '"'
-        return yaml_spell.spell_text(text, style, flow=in_flow(self.node), only_json=self.document.only_json)
-
-    def _indented(self) -> bool:
-        """Tell whether lists in this mapping stand deeper than their key."""
-        for pair in self.node.pairs:
-            if pair.node.kind == "sequence" and not pair.node.flow and pair.node.items and not pair.use.alias:
-                column = self.document.column(self.document.begin(pair.node, 0))
-                return column > self.document.column(pair.start)
-        holder = self.node.holder
-        if holder is not None and holder.kind == "sequence" and holder.holder is not None and not holder.flow:
-            up = holder.holder
-            if up.kind == "mapping" and not up.flow:
-                column = self.document.column(self.document.begin(holder, 0))
-                return column > self.document.column(up.pairs[holder.uses[0].index].start)
-        return True
-
-
-@dataclass(eq=False)
-class SpotHome(Home):
-    """A pin or a name inside a scalar: the letters of the span are replaced."""
-
-    node: Node
-    region: ScalarRegion
-    seq: SeqHome | None = None
-
-    def plan(self, plan: Plan, changes: Sequence[Change]) -> None:
-        edits: list[Edit] = []
-        for change in changes:
-            if self.seq is not None and isinstance(change, (Remove, InsertText)):
-                self.seq.plan(plan, [change])
-                continue
-            if not isinstance(change, Replace):
-                raise CannotRender("this can only be given another text")
-            item = change.item
-            old = getattr(item, "text", getattr(item, "name", None))
-            if change.value == old:
-                continue
-            edits.append(Edit(item.span.start, item.span.end, fill(str(change.value), _holes(change))))
-        if not edits:
-            return
-        mapped = [lift(self.region, edit, self.document.region) for edit in edits]
-        whole = apply_edits(self.region.text, edits)
-        loses_type = not self.node.style and yaml_spell.is_text(self.region.text) != yaml_spell.is_text(whole)
-        if loses_type and self.node.style == "":
-            put_scalar(self.document, plan, self.node, whole, letters=self.region.spellings)
-            return
-        for edit in mapped:
-            if edit is None:
-                raise CannotRender("the text cannot be written at this place")
-            plan.put(edit.start, edit.end, edit.text)

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from vllm_migrate.hosts import read_words, yaml_spell
-from vllm_migrate.hosts.dockerfile_values import choose, expand
-from vllm_migrate.hosts.specs import read_spec
-from vllm_migrate.hosts.yaml_edit import Document, Home, in_flow
-from vllm_migrate.hosts.yaml_homes import MapHome, NameValueHome, SeqHome, SpotHome, StringHome
+from vllm_migrate.hosts.yaml_assemble import scalar_region
+from vllm_migrate.hosts.yaml_edit import Document, Home
+from vllm_migrate.hosts.yaml_homes import MapHome, NameValueHome, SeqHome, StringHome
 from vllm_migrate.hosts.yaml_mask import FILLER, ODD
-from vllm_migrate.hosts.yaml_scalar import ScalarRegion, dollar_region, scalar_region
+from vllm_migrate.hosts.yaml_put import in_flow
+from vllm_migrate.hosts.yaml_scalar import ScalarRegion, dollar_region
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
-from vllm_migrate.model import Dynamic, Entry, Item, Pin, Variable, Word, is_hole
+from vllm_migrate.model import Dynamic, Entry, Item, Variable, Word, is_hole
 from vllm_migrate.text import Piece, Region, Span
 
 _COMPOSE = re.compile(r"\$\$|\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[A-Za-z_]\w*")
@@ -23,10 +23,7 @@ _SEVERAL = re.compile(
     r"--?[A-Za-z][\w.-]*[ \t\n]+\S|--[A-Za-z][\w.-]*=(?:[^\s{\[\"']\S*|\"[^\"]*\"|'[^']*'|\{\S*)\s+--?[A-Za-z]"
 )
 _LONE = re.compile(r"--?[A-Za-z][\w.-]*\s*$")
-_PRIVATE = re.compile("[\ue000-\uf8ff]+")
-_REFERENCE = re.compile(
-    r"(?:docker://|docker:)?(?:[A-Za-z0-9.-]+(?::\d+)?/)?[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-fA-F]+)?$"
-)
+PRIVATE = re.compile("[\ue000-\uf8ff]+")
 
 
 class Items:
@@ -52,7 +49,7 @@ class Items:
             found = scalar_region(document.region, node, document.mask, flow=in_flow(node))
             exact = found.text if node.style not in ("|", ">") else found.text.rstrip("\n")
             value = node.text if node.style not in ("|", ">") else node.text.rstrip("\n")
-            if not found.hidden and _PRIVATE.sub("x", exact).translate(ODD) != _PRIVATE.sub("x", value).translate(ODD):
+            if not found.hidden and PRIVATE.sub("x", exact).translate(ODD) != PRIVATE.sub("x", value).translate(ODD):
                 start = node.body
                 found.text = node.text
                 found.pieces = (Piece(0, len(node.text), start, node.end, False),)
@@ -377,105 +374,6 @@ class Items:
         if self.mode == "compose" and "$" in node.text:
             return Dynamic(raw)
         return yaml_spell.resolve(node.text)
-
-    # -- pins
-
-    def image_pin(self, node: Node, owner: str, name: str) -> Pin | None:
-        """Return the pin of an image reference, or None for a scalar that is none.
-
-        Of `${NAME:-default}` the default is the pin.
-        """
-        key = ("image", id(node))
-        if key in self.made:
-            held: Pin | None = self.made[key]
-            return held
-        self.made[key] = None
-        region = self.region_of(node)
-        text = region.text.strip("\n")
-        if not text or len(text) > 400 or re.search(r"\s", text) or node.kind != "scalar":
-            return None
-        home = SpotHome(self.document, node, region)
-        parts = expand(text, Span(0, len(text)), {})
-        found = choose(parts, "image")
-        if found is None or parts[found].hole or parts[found].span is None:
-            if not region.spellings and "$" not in text:
-                return None
-            shown, holes = self.interpolated(text, region.spellings)
-            pin = Pin(region, Span(0, len(text)), home, kind="image", text=shown, holes=holes)
-        else:
-            part = parts[found]
-            assert part.span is not None
-            before = "".join(p.text for p in parts[:found])
-            after = "".join(p.text for p in parts[found + 1 :])
-            low, high = part.span.start, part.span.end
-            for scheme in ("docker://", "docker:"):
-                if part.text.startswith(scheme) and not before:
-                    before, low = scheme, low + len(scheme)
-                    break
-            shown = text[low:high]
-            plain = _PRIVATE.sub("x", before + shown + after)
-            if not any(p.hole for p in parts) and not _REFERENCE.match(plain):
-                return None
-            pin = Pin(region, Span(low, high), home, kind="image", text=shown, prefix=before, suffix=after)
-            pin.holes = tuple(region.spellings)
-        pin.name, pin.owner = name, owner
-        if "@sha256:" in pin.whole:
-            pin.locked = "has a digest"
-        self.keep(pin, node)
-        self.made[key] = pin
-        return pin
-
-    def tag_pin(self, node: Node, prefix: str, owner: str, name: str, digest: bool = False) -> Pin:
-        """Return the pin of a tag that stands apart from its repository."""
-        key = ("tag", id(node), prefix)
-        if key not in self.made:
-            region = self.region_of(node)
-            made = Pin(region, Span(0, len(region.text)), SpotHome(self.document, node, region), kind="image")
-            made.text, made.holes = region.text, tuple(region.spellings)
-            made.prefix, made.name, made.owner = prefix, name, owner
-            if digest or "@sha256:" in made.text:
-                made.locked = "has a digest"
-            self.keep(made, node)
-            self.made[key] = made
-        pin: Pin = self.made[key]
-        return pin
-
-    def requirement_pins(self, node: Node, owner: str, *, conda: bool = False) -> list[Pin]:
-        """Return the requirements of a list of strings as pins."""
-        key = ("pins", id(node))
-        if key in self.made:
-            held: list[Pin] = self.made[key]
-            return held
-        out: list[Pin] = []
-        home = self.home(node)
-        for index, use in enumerate(node.items):
-            child = use.node
-            if child.kind != "scalar" or use.alias or child.style in ("|", ">") or child.text.startswith("-"):
-                continue
-            region = self.region_of(child)
-            text = region.text
-            spec = read_spec(text)
-            if spec is None and conda and re.match(r"[\w.-]+(?:\s*[=<>!].*)?$", text):
-                spec_name = re.match(r"(?:[\w.-]+::)?([\w.-]+)", text)
-                assert spec_name is not None
-                low, high, kind, name = 0, len(text), "requirement", spec_name[1]
-            elif spec is None:
-                continue
-            else:
-                low, high, kind, name = spec.start, spec.end, spec.kind, spec.name
-            whole = low == 0 and high == len(text)
-            spot: Home = home if whole else SpotHome(self.document, child, region, home)
-            pin = Pin(region, Span(low, high), spot, kind=kind, text=text[low:high], name=name, owner=owner)
-            pin.holes = tuple(region.spellings)
-            if not whole:
-                pin.prefix, pin.suffix = text[:low], text[high:]
-            if "--hash" in text:
-                pin.locked = "has a hash"
-            self.keep(pin, child)
-            home.hold(pin, index)
-            out.append(pin)
-        self.made[key] = out
-        return out
 
 
 def _template(use: Use) -> bool:

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import yaml_names as names
-from vllm_migrate.hosts.yaml_homes import SpotHome
 from vllm_migrate.hosts.yaml_mask import FILLER
+from vllm_migrate.hosts.yaml_pin_items import image_pin, requirement_pins, tag_pin
+from vllm_migrate.hosts.yaml_spots import SpotHome
 from vllm_migrate.hosts.yaml_tree import Node, Pair
 from vllm_migrate.model import Mention, Pin
 from vllm_migrate.text import Span
@@ -50,7 +51,7 @@ class Pins:
         """Return the pin of a scalar image reference."""
         if pair.node.kind != "scalar" or not pair.node.text:
             return None
-        pin = self.reader.items.image_pin(pair.node, owner, pair.name)
+        pin = image_pin(self.reader.items, pair.node, owner, pair.name)
         return self.add(pin) if pin is not None else None
 
     def split_image(self, node: Node, owner: str) -> Pin | None:
@@ -74,7 +75,7 @@ class Pins:
         if ":" in repository.rsplit("/", 1)[-1]:
             return None
         digest = bool(node.scalar("digest", "sha", "imageDigest"))
-        return self.add(self.reader.items.tag_pin(tag.node, repository + ":", owner, tag.name, digest))
+        return self.add(tag_pin(self.reader.items, tag.node, repository + ":", owner, tag.name, digest))
 
     def mapping(self, node: Node, path: Path) -> None:
         """Read the pins that stand directly in a mapping."""
@@ -122,7 +123,7 @@ class Pins:
             if re.search(
                 r"\btag\s*\|\s*default\s+\$?\.Chart\.AppVersion|default\s+\$?\.Chart\.AppVersion\s+\S*tag", template
             ):
-                self.add(self.reader.items.tag_pin(version.node, "", owner, "appVersion"))
+                self.add(tag_pin(self.reader.items, version.node, "", owner, "appVersion"))
                 return
 
     def _build_args(self, node: Node, path: Path, owner: str) -> None:
@@ -174,13 +175,13 @@ class Pins:
         if key == "packages" and not any(re.match(r"[\w.-]+(?:\[.*\])?\s*(?:[=<>~!]=|@|>|<)", s.text) for s in scalars):
             return False
         owner = self.reader.owner(node)
-        for pin in self.reader.items.requirement_pins(node, owner, conda=conda):
+        for pin in requirement_pins(self.reader.items, node, owner, conda=conda):
             self.add(pin)
         if conda:
             for use in node.items:
                 pip = use.node.get("pip") if use.node.kind == "mapping" else None
                 if pip is not None and pip.kind == "sequence":
-                    for pin in self.reader.items.requirement_pins(pip, owner):
+                    for pin in requirement_pins(self.reader.items, pip, owner):
                         self.add(pin)
         return True
 

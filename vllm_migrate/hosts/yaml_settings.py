@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import yaml_names as names
 from vllm_migrate.hosts.yaml_edit import Home
-from vllm_migrate.hosts.yaml_homes import NewKey
+from vllm_migrate.hosts.yaml_spots import NewKey
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
 from vllm_migrate.launch import find_launch, is_server_image, script_of
 from vllm_migrate.model import Entry, Pin, Site, Variable, Word
