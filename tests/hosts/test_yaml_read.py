@@ -391,3 +391,63 @@ def test_task_definitions_in_json() -> None:
     assert words(reading) == ["--model", "a", "--swap-space", "4"]
     assert env(reading) == {"VLLM_USE_V1": "1"}
     assert pins(reading) == ["vllm/vllm-openai:v0.11.0"]
+
+
+def test_patches() -> None:
+    text = """\
+kind: Kustomization
+patches:
+- target: {name: vllm}
+  patch: |-
+    - op: replace
+      path: /spec/template/spec/containers/0/args
+      value: ["--model=a", "--swap-space=4"]
+    - op: add
+      path: /spec/template/spec/containers/0/args/-
+      value: --dtype=auto
+    - op: replace
+      path: /spec/replicas
+      value: 2
+"""
+    reading = read(yaml, text, "kustomization.yaml")
+    assert [[w.text for w in s.words] for s in reading.sites] == [["--model=a", "--swap-space=4"], ["--dtype=auto"]]
+
+
+def test_an_image_named_in_the_environment_file() -> None:
+    text = "services:\n  a:\n    image: ${IMAGE}\n    command: [--swap-space, '4']\n"
+    assert [s.entry_point for s in read(yaml, text, "compose.yaml", {".env": "IMAGE=redis:7\n"}).sites] == []
+    reading = read(yaml, text, "compose.yaml", {".env": "IMAGE=vllm/vllm-openai:v0.11.0\n"})
+    assert [s.entry_point for s in reading.sites] == ["serve"]
+    assert ".env" in reading.links
+
+
+def test_the_version_of_a_chart_counts_where_its_templates_fall_back_to_it() -> None:
+    chart = "apiVersion: v2\nname: llm\nappVersion: v0.11.0\n"
+    files = {
+        "values.yaml": 'image:\n  repository: vllm/vllm-openai\n  tag: ""\n',
+        "templates/deployment.yaml": 'image: "{{ .r }}:{{ .Values.image.tag | default .Chart.AppVersion }}"\n',
+    }
+    assert [(p.name, p.text) for p in read(yaml, chart, "Chart.yaml", files).pins] == [("appVersion", "v0.11.0")]
+    files["values.yaml"] = files["values.yaml"].replace('""', "v0.10.0")
+    assert read(yaml, chart, "Chart.yaml", files).pins == []
+
+
+def test_modules_and_tasks_that_run_containers() -> None:
+    text = """\
+- hosts: gpu
+  tasks:
+    - community.docker.docker_container:
+        name: llm
+        image: vllm/vllm-openai:v0.11.0
+        command: --model a --swap-space 4
+        env:
+          VLLM_USE_V1: "1"
+    - shell: |
+        vllm serve b --swap-space 4
+"""
+    reading = read(yaml, text, "play.yml")
+    assert [[w.text for w in s.words] for s in reading.sites] == [
+        ["--model", "a", "--swap-space", "4"],
+        ["b", "--swap-space", "4"],
+    ]
+    assert env(reading) == {"VLLM_USE_V1": "1"}

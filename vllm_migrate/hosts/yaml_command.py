@@ -59,7 +59,7 @@ class Commands:
             else:
                 words = []
             made.words += words
-            if head:
+            if head and not (words and words[0].text.startswith("-")):
                 made.count = len(words)
         return made
 
@@ -132,7 +132,7 @@ class Commands:
                     out += words
                 else:
                     out += items.list_words(pair.node)[0]
-                if pair is command.head:
+                if pair is command.head and command.count:
                     command.count = len(out) - before
             elif pair.node.kind == "scalar" and pair.node.text.strip():
                 out += items.string_words(pair.node)[0]

@@ -112,8 +112,17 @@ class Containers:
         if pin is None:
             text = pair.node.text
             return ("" if "$" in text and "vllm" not in text.lower() else text), []
-        pins = [pin]
-        return pin.whole, pins
+        name = re.fullmatch(r"\$\{?([A-Za-z_]\w*)\}?", pair.node.text)
+        known = self._set_beside(name[1]) if name is not None else ""
+        return known or pin.whole, [pin]
+
+    def _set_beside(self, name: str) -> str:
+        """Return the value that a compose file's `.env` gives a name, "" where it gives none."""
+        reader = self.reader.context.sibling_reader
+        if not self.reader.compose or reader is None:
+            return ""
+        found = re.search(rf"(?m)^[ \t]*(?:export[ \t]+)?{name}=[\"']?([^\s\"'#]+)", reader(".env") or "")
+        return found[1] if found else ""
 
     def _environment(self, node: Node) -> tuple[list[Variable], Home | None]:
         out: list[Variable] = []
@@ -227,7 +236,7 @@ class Containers:
         if launch is None and not command.count and texts and texts[0].startswith("-") and verdict == "":
             launch = Launch("values", 0, 0) if reader.mentions_vllm and self._plausible(node, path) else None
         if launch is None and command.count and texts and verdict == "vllm":
-            launch = self._module(texts)
+            launch = find_launch(texts)
         if launch is None:
             return None
         pair = command.tail or command.head or Pair(node, use)
@@ -244,9 +253,6 @@ class Containers:
             site.variables.append(variable)
         site.word_home = self.commands.word_home(node, command, pair)
         return site
-
-    def _module(self, texts: Sequence[str]) -> Launch | None:
-        return find_launch(texts)
 
     def _plausible(self, node: Node, path: Path) -> bool:
         return not any(names.other_program(p) for p in path[-3:]) and not names.other_program(node.scalar("name"))

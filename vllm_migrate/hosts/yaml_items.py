@@ -22,7 +22,6 @@ _KUBERNETES = re.compile(r"\$\$|\$\([A-Za-z_][\w.-]*\)")
 _SEVERAL = re.compile(
     r"--?[A-Za-z][\w.-]*[ \t\n]+\S|--[A-Za-z][\w.-]*=(?:[^\s{\[\"']\S*|\"[^\"]*\"|'[^']*'|\{\S*)\s+--?[A-Za-z]"
 )
-_LONE = re.compile(r"--?[A-Za-z][\w.-]*\s*$")
 PRIVATE = re.compile("[\ue000-\uf8ff]+")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
 
 _FILE = re.compile(r"[\w./-]*\.[A-Za-z][A-Za-z0-9]*|Dockerfile|requirements\.txt")
-_YAML = re.compile(r"(?m)^(?:---\s*$|[\w./-]+:(?:\s|$))")
+_YAML = re.compile(r"(?m)^(?:---\s*$|(?:- )?[\w./-]+:(?:\s|$))")
 _TRIGGER = re.compile(r"vllm|VLLM|VISIBLE_DEVICES")
 
 
@@ -37,6 +37,8 @@ class Scripts:
                     out.links += [
                         u.node.text for u in listed.items if u.node.kind == "scalar" and "\n" not in u.node.text
                     ]
+        if not path and self.reader.compose and "$" in self.reader.document.text:
+            out.links.append(".env")
         if path and path[-1] in ("extends",) and node.scalar("file"):
             out.links.append(node.scalar("file"))
 
@@ -48,7 +50,7 @@ class Scripts:
             return
         key = next((p for p in reversed(path) if not p.startswith("[")), "")
         reader.pins.metrics(node)
-        embedded = self._is_yaml_name(key) and "\n" in text.strip()
+        embedded = (self._is_yaml_name(key) or key == "patch") and "\n" in text.strip()
         if not (embedded or _TRIGGER.search(text)) or (reader.document.only_json and len(text) > 200_000):
             return
         if "\n" in text.strip() or node.style in ("|", ">"):

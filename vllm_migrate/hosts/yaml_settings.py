@@ -82,7 +82,7 @@ class Settings:
             node.kind == "scalar"
             and id(node) not in self.reader.done
             and _OPTION.match(node.text.lstrip()) is not None
-            and names.holds_arguments(pair.name)
+            and (names.holds_arguments(pair.name) or pair.name == "value")
             and not names.is_prose(pair.name)
         )
 
@@ -106,7 +106,8 @@ class Settings:
             return False
         if verdict == "vllm":
             return True
-        return self.reader.mentions_vllm and names.holds_arguments(pair.name) and not self.reader.workflow
+        named = names.holds_arguments(pair.name) or (pair.name == "value" and "/args" in node.scalar("path"))
+        return self.reader.mentions_vllm and named and not self.reader.workflow
 
     def _program(self, node: Node, path: Path) -> str:
         """Return "vllm", "other" or "" for what the surroundings say is configured here."""
@@ -196,7 +197,7 @@ class Settings:
         for pair in node.merged():
             if names.normal(pair.name) in names.STRUCTURE or pair.key.kind != "scalar" or pair.name.isupper():
                 continue
-            if not re.fullmatch(r"[A-Za-z][\w.-]*", pair.name) or self._is_list(pair) or self._is_string(pair):
+            if not re.fullmatch(r"(?:--)?[A-Za-z][\w.-]*", pair.name) or self._is_list(pair) or self._is_string(pair):
                 continue
             if self._is_settings_name(pair) or (pair.node.kind == "scalar" and names.is_script(pair.name)):
                 continue
