@@ -343,14 +343,14 @@ def test_what_a_shell_accepts_is_no_problem(text: str) -> None:
 
 def test_here_documents_of_other_formats() -> None:
     text = (
-        "cat > config.yaml <<EOF\nmodel: m\nswap-space: 4\nEOF\n"
+        "cat > config.yaml <<EOF\nmodel: m\ntensor-parallel-size: 2\nserved-model-name: x\nswap-space: 4\nEOF\n"
         "kubectl apply -f - <<EOF\n"
         "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - image: vllm/vllm-openai:v0.11.0\n"
         '      args: ["--model", "$MODEL", "--gone", "4"]\nEOF\n'
     )
     reading = read(text)
     config, pod = reading.sites
-    assert {e.key: e.value for e in config.entries} == {"model": "m", "swap-space": 4}
+    assert {e.key: e.value for e in config.entries} == {"model": "m", "tensor-parallel-size": 2, "served-model-name": "x", "swap-space": 4}
     assert words(pod) == "--model $MODEL --gone 4"
     edits = pod.words[2].container.edits([Remove(pod.words[2]), Remove(pod.words[3])])
     assert Source.of(text).with_edits(edits).text == text.replace(', "--gone", "4"', "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from vllm_migrate.hosts import Context, shell_guard, shell_lex
 from vllm_migrate.hosts.shell_lex import Hole, Lexeme, Scanner
@@ -19,6 +20,7 @@ from vllm_migrate.text import Region, Span
 _LIST_NAME = re.compile(
     r"ARGS?(?:_|$)|OPT(?:ION)?S?(?:_|$)|FLAGS?(?:_|$)|PARAMS?(?:_|$)|EXTRA|ARGUMENTS", re.IGNORECASE
 )
+_LETTER = re.compile("[\ue000-\uf8ff]")
 LIMIT = 12
 """How many layers of expansion and guests are followed."""
 
@@ -164,8 +166,8 @@ class Script:
         tokens.sort(key=lambda pair: pair[0].start)
         words = WordList(self.region, "command", [t for t, _ in tokens], node.start)
         words.script, words.node = self, node
-        words.prefer = self._preferred()
-        words.spellings = self._letters()
+        words.prefer = self._preferred
+        words.spellings = self._letters
         declares = bool(node.words) and node.words[0].text in DECLARERS
         words.vanishes = declares or not node.words
         if declares:
@@ -175,6 +177,7 @@ class Script:
             if assignment is not None and (declares or not node.words):
                 self._bind(words, index, assignment, node)
 
+    @cached_property
     def _preferred(self) -> str:
         """In single-quoted guests double quotes need no escapes."""
         region: Region | None = self.region
@@ -184,6 +187,7 @@ class Script:
             region = region.parent
         return "single"
 
+    @cached_property
     def _letters(self) -> dict[str, str]:
         if self.outer is None:
             return self._foreign_letters()
@@ -193,10 +197,9 @@ class Script:
     def _foreign_letters(self) -> dict[str, str]:
         """Return the letters another format left open in this text, by how the file spells them."""
         found: dict[str, str] = {}
-        for at, char in enumerate(self.text):
-            if is_hole(char):
-                span = self.region.nearest_span(at, at + 1)
-                found.setdefault(self.region.source.text[span.start : span.end], char)
+        for letter in _LETTER.finditer(self.text):
+            span = self.region.nearest_span(letter.start(), letter.end())
+            found.setdefault(self.region.source.text[span.start : span.end], letter.group())
         return found
 
     def _bind(self, home: WordList, index: int, made: Assignment, node: Node) -> None:

@@ -353,4 +353,3 @@ def _install(ctx: Context, change: InsertText, where: str) -> Fix | None:
 def _closed(pin: Pin) -> bool:
     """Tell whether nothing may be added at a pin: a generated file, not merely a digest or a missing ref."""
     return bool(pin.locked) and not any(w in pin.locked for w in ("digest", "no ref", "also used", "more than once"))
-

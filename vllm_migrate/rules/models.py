@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from vllm_migrate.arguments import find, model_of
+from vllm_migrate.distribution import read
 from vllm_migrate.findings import Finding
 from vllm_migrate.migrations import Migration, Migrations
 from vllm_migrate.planning import object_of
@@ -34,6 +35,13 @@ def _patterns(migrations: Migrations) -> list[tuple[re.Pattern[str], Migration]]
         for name in (entry.name, *entry.names):
             out.append((re.compile(fnmatch.translate(name), re.IGNORECASE), entry))
     return out
+
+
+@lru_cache(maxsize=1)
+def _split() -> dict[str, Any]:
+    """Return the features that became packages of their own, with the model names that tell of them."""
+    plugins: dict[str, Any] = read("distribution.json")["plugins"]
+    return plugins
 
 
 def removed_model(ctx: Context, model: str) -> Migration | None:
@@ -70,6 +78,7 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
                     site=ctx.site,
                     withheld="another model must be chosen",
                 )
+        yield from _split_out(ctx, model)
     overrides = find(ctx.arguments, "--hf-overrides")
     held: dict[str, Any] = (object_of(overrides) if overrides is not None else None) or {}
     names = held.get("architectures")
@@ -88,6 +97,36 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
                         site=ctx.site,
                         withheld="another model must be chosen",
                     )
+
+
+def _split_out(ctx: SiteContext, model: str) -> Iterator[Finding]:
+    """A checkpoint whose name says that a package of its own loads it; the option that says so is judged as one."""
+    from vllm_migrate.rules.plugins import NO_PLACE, installed, plugin_fix, plugin_of
+
+    asked = [a.value for a in (find(ctx.arguments, "--quantization"), find(ctx.arguments, "--load-format")) if a]
+    item = next((a.item for a in ctx.arguments if a.option in ("--model", "model_tag", "") and a.value == model), None)
+    low = model.lower()
+    for name, row in _split().items():
+        plugin = plugin_of(ctx, name)
+        named = any(fnmatch.fnmatchcase(low, p) for p in row.get("models", ()))
+        if item is None or plugin is None or not named or name in asked or installed(ctx, plugin):
+            continue
+        if any(fnmatch.fnmatchcase(low, p) for p in row.get("except", ())):
+            continue
+        fix = plugin_fix(ctx, plugin)
+        yield ctx.finding(
+            "VM705",
+            "error",
+            model,
+            f"{name} checkpoints need {plugin.requirement} since {plugin.since}",
+            item,
+            fix=fix,
+            site=ctx.site,
+            removed_in=plugin.since,
+            help=f"Install {plugin.requirement} beside vLLM {plugin.since} or later; not beside older ones.",
+            evidence=plugin.evidence,
+            withheld="" if fix is not None else NO_PLACE,
+        )
 
 
 def _gone(ctx: Context, name: str) -> Migration | None:
