@@ -350,7 +350,12 @@ def test_here_documents_of_other_formats() -> None:
     )
     reading = read(text)
     config, pod = reading.sites
-    assert {e.key: e.value for e in config.entries} == {"model": "m", "tensor-parallel-size": 2, "served-model-name": "x", "swap-space": 4}
+    assert {e.key: e.value for e in config.entries} == {
+        "model": "m",
+        "tensor-parallel-size": 2,
+        "served-model-name": "x",
+        "swap-space": 4,
+    }
     assert words(pod) == "--model $MODEL --gone 4"
     edits = pod.words[2].container.edits([Remove(pod.words[2]), Remove(pod.words[3])])
     assert Source.of(text).with_edits(edits).text == text.replace(', "--gone", "4"', "")
