@@ -451,3 +451,26 @@ def test_modules_and_tasks_that_run_containers() -> None:
         ["b", "--swap-space", "4"],
     ]
     assert env(reading) == {"VLLM_USE_V1": "1"}
+
+
+def test_template_lines_left_of_a_script() -> None:
+    text = """\
+spec:
+  containers:
+    - image: vllm/vllm-openai:v0.11.0
+      command: [sh, -c]
+      args:
+        - |
+{% if a.very.long.condition.that.is.deeper.than.the.script %}
+          export A=1
+{% endif %}
+          vllm serve a --swap-space 4
+{% if b %}
+      env:
+        - {name: B, value: "1"}
+{% endif %}
+"""
+    reading = read(yaml, text, "pod.yaml.j2")
+    assert reading.problems == []
+    assert words(reading) == ["a", "--swap-space", "4"]
+    assert env(reading) == {"A": "1", "B": "1"}

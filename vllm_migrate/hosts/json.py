@@ -22,7 +22,7 @@ def read(region: Region, context: Context) -> Reading:
     from vllm_migrate.hosts.yaml_mask import mask
 
     masked = mask(region.text)
-    tree = parse(masked.text)
+    tree = parse(masked.parsed)
     out = Reading()
     for message, offset in tree.errors:
         place = region.nearest_span(offset, offset)

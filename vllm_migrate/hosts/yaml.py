@@ -66,7 +66,7 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
     from vllm_migrate.hosts.yaml_tree import parse
 
     masked = mask(region.text)
-    tree = parse(masked.text)
+    tree = parse(masked.parsed)
     out = Reading()
     for message, offset in tree.errors:
         place = region.nearest_span(offset, offset)

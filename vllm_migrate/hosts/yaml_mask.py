@@ -67,12 +67,16 @@ class Action:
 
 @dataclass
 class Mask:
-    """The masked text and the actions in order."""
+    """The masked text and the actions in order. parsed: the text for the parser, where lines that a block
+    scalar takes for too deep are empty ones.
+    """
 
     text: str
     actions: list[Action] = field(default_factory=list)
+    parsed: str = ""
 
     def __post_init__(self) -> None:
+        self.parsed = self.parsed or self.text
         self._starts = [a.start for a in self.actions]
 
     def within(self, start: int, end: int) -> list[Action]:
@@ -111,7 +115,8 @@ def mask(text: str) -> Mask:
         if span[0] >= end:
             kept.append(span)
             end = span[1]
-    blocks = _block_scalars(text)
+    blocks, shallow = _block_scalars(text)
+    begins = [low for low, _ in blocks]
     at = 0
     while at < len(kept):
         # Actions whose lines touch are judged together.
@@ -122,9 +127,14 @@ def mask(text: str) -> Mask:
         line = text.rfind("\n", 0, group[0][0]) + 1
         stop = text.find("\n", group[-1][1])
         stop = len(text) if stop < 0 else stop
-        inside = any(low <= line < high for low, high in blocks)
+        at_block = bisect.bisect_right(begins, line) - 1
+        inside = at_block >= 0 and line < blocks[at_block][1]
         _mask_lines(text, line, stop, group, out, actions, inside)
-    return Mask("".join(out).translate(ODD), actions)
+    masked = "".join(out).translate(ODD)
+    for low, high in shallow:
+        if not masked[low:high].strip():
+            out[low:high] = ["\n"] * (high - low)
+    return Mask(masked, actions, "".join(out).translate(ODD))
 
 
 def _actions(text: str) -> list[tuple[int, int]]:
@@ -188,30 +198,34 @@ def _mask_lines(
 _HEADER = re.compile(r"(?:[:-]\s+|[:-]\s+[!&]\S+\s+)[|>][-+0-9]*\s*(?:\s#.*)?$")
 
 
-def _block_scalars(text: str) -> list[tuple[int, int]]:
-    """Return the spans of the lines that lie in block scalars, as far as indentation tells."""
+def _block_scalars(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the spans of the lines of block scalars, as far as indentation tells.
+
+    The second list are lines of actions among them that stand too far left to be part of the scalar.
+    """
     out: list[tuple[int, int]] = []
+    shallow: list[tuple[int, int]] = []
     depth: int | None = None
-    start = end = 0
+    waiting: list[tuple[int, int]] = []
     for match in re.finditer(r"([ ]*)([^\r\n]*)(?:\r\n|\n|\r|\Z)", text):
         if not match[0]:
             break
+        shown = match[2].strip()
         if depth is not None:
-            shown = match[2].strip()
             if not shown:
                 continue
             if len(match[1]) > depth:
-                end = match.end()
+                out.append(match.span())
+                shallow += waiting
+                waiting = []
                 continue
             if shown.startswith(("{{", "{%")) and shown.endswith(("}}", "%}")):
+                waiting.append((match.start(), match.end(2)))
                 continue
-            out.append((start, end))
-            depth = None
+            depth, waiting = None, []
         if _HEADER.search(match[2]):
-            depth, start, end = len(match[1]), match.end(), match.end()
-    if depth is not None:
-        out.append((start, end))
-    return out
+            depth = len(match[1])
+    return out, shallow
 
 
 def _at_ends(text: str, line: int, stop: int, group: list[tuple[int, int]]) -> set[tuple[int, int]]:
