@@ -63,9 +63,12 @@ class Flow:
         self._walks: dict[tuple[Scope, str], _Walk] = {}
         self._bound: dict[Scope, set[str]] = {}
         self._named: dict[str, list[ast.AST]] | None = None
+        self._holders: dict[str, set[ast.AST]] = {}
 
     def holders(self, name: str) -> set[ast.AST]:
         """Return every node around a use of a variable, and the parameters of that name."""
+        if name in self._holders:
+            return self._holders[name]
         if self._named is None:
             self._named = {}
             for node in self.module.parents:
@@ -74,11 +77,13 @@ class Flow:
                 elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
                     self._named.setdefault(f"self.{node.attr}", []).append(node)
         out: set[ast.AST] = set()
+        parents = self.module.parents
         for node in self._named.get(name, ()):
-            for a in self.module.ancestors(node):
-                if a in out:
-                    break
-                out.add(a)
+            above = parents.get(node)
+            while above is not None and above not in out:
+                out.add(above)
+                above = parents.get(above)
+        self._holders[name] = out
         return out
 
     def builds(self, node: ast.expr) -> list[Build]:

@@ -22,7 +22,9 @@ _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f"
 _BARE_RUN = re.compile(r"[^\s\\'\"$`;&|()<>\ue000-\uf8ff]+")
 _DOUBLE_RUN = re.compile(r"[^\\\"$`\ue000-\uf8ff]+")
 _SINGLE_RUN = re.compile(r"[^'\ue000-\uf8ff]+")
-_HEREDOC_RUN = re.compile(r"[^\\$`\ue000-\uf8ff\n]+\n?")
+_HEREDOC_RUN = re.compile(r"[^\\$`\ue000-\uf8ff]+")
+_RAW_RUN = re.compile(r"[^\ue000-\uf8ff]+")
+_LINE_RUN = re.compile(r"[^\\$`\ue000-\uf8ff\n]+\n?")
 _NOTHING = re.compile(r"\s*(#[^\n]*\s*)?")
 
 Nested = Callable[[int], "tuple[int, Any] | None"]
@@ -175,6 +177,7 @@ class Scanner:
         """Return a here-document's body as one word. tabs: `<<-` takes leading tabs away."""
         self._begin()
         text, i, keep, self.end = self.text, start, self.end, end
+        run = _LINE_RUN if tabs else _HEREDOC_RUN if expand else _RAW_RUN
         while i < end:
             if tabs and (i == start or text[i - 1] == "\n"):
                 while i < end and text[i] == "\t":
@@ -194,7 +197,7 @@ class Scanner:
                 self._hole(i, close, "heredoc", "command")
                 i = close
             else:
-                i = self._take(_HEREDOC_RUN, i, "heredoc" if expand else "raw")
+                i = self._take(run, i, "heredoc" if expand else "raw")
         self.end = keep
         return Lexeme(start, end, "".join(self._out), tuple(self._holes), self._runs)
 

@@ -11,7 +11,7 @@ from vllm_migrate.hosts import Context, read_shell
 from vllm_migrate.hosts.listed import ListContainer, SpotContainer, whole_lines
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.specs import read_spec
-from vllm_migrate.hosts.toml_scan import Entry, Node, ScanError, flat, inner, scan, string_region
+from vllm_migrate.hosts.toml_scan import Entry, Node, ScanError, flat, inner, lock_packages, scan, string_region
 from vllm_migrate.launch import find_launch, launchers
 from vllm_migrate.model import CannotRender, InsertText, Item, Pin, Problem, Reading, Site, Word, fill
 from vllm_migrate.text import Edit, Region, Span
@@ -53,6 +53,12 @@ def read(region: Region, context: Context) -> Reading:
     A document that is not valid TOML gives one `syntax` problem and nothing else.
     """
     text = region.text
+    name = context.path.rsplit("/", 1)[-1]
+    tool = _LOCKS.get(name) or ("the tool that wrote it" if re.fullmatch(r"pylock.*\.toml", name) else "")
+    if tool and (packages := lock_packages(text)) is not None:
+        reader = _Reader(region, context, packages)
+        reader.lock(f"lock file; regenerate it with {tool}")
+        return reader.out
     error = _syntax_error(text)
     if error is None:
         try:
@@ -63,8 +69,6 @@ def read(region: Region, context: Context) -> Reading:
         place = region.nearest_span(error[1], error[1])
         return Reading(problems=[Problem("syntax", error[0], place.start, place.end)])
     reader = _Reader(region, context, entries)
-    name = context.path.rsplit("/", 1)[-1]
-    tool = _LOCKS.get(name) or ("the tool that wrote it" if re.fullmatch(r"pylock.*\.toml", name) else "")
     if tool:
         reader.lock(f"lock file; regenerate it with {tool}")
     else:

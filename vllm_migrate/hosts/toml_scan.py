@@ -119,6 +119,42 @@ def inner(text: str, quote: str) -> str | None:
     return escaped
 
 
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_INLINE = rf"(?:{_QUOTED}|[^\x22'#\\])+"
+_LOCK_LINE = re.compile(
+    rf'(?:#.*)?|\[\[?(?:{_QUOTED}|[\w.-])+\]\]?|(?:[\w.-]+|{_QUOTED}) = {_INLINE}|[ \t]+{_INLINE}|\]', re.ASCII
+)
+_LOCK_KEY = re.compile(r'(name|version) = "([^"\\]*)"')
+
+
+def lock_packages(text: str) -> list[Entry] | None:
+    """Return name and version of each `[[package]]` of a lock file, as `scan` finds them.
+
+    Lock files are long and written by tools, one key a line. None where a line is of another kind: then
+    the text needs the whole parser.
+    """
+    out: list[Entry] = []
+    counts: dict[str, int] = {}
+    table: tuple[str | int, ...] = ()
+    at = 0
+    for line in text.split("\n"):
+        shown = line.removesuffix("\r")
+        if _LOCK_LINE.fullmatch(shown) is None:
+            return None
+        if shown.startswith("["):
+            table = ()
+            if shown in ("[[package]]", "[[packages]]"):
+                name = shown.strip("[]")
+                counts[name] = counts.get(name, -1) + 1
+                table = (name, counts[name])
+        elif table and (key := _LOCK_KEY.fullmatch(shown)) is not None:
+            start, end = at + key.start(2), at + key.end(2)
+            node = Node("string", Span(start - 1, end + 1), Span(start, end), '"')
+            out.append(Entry((*table, key[1]), Span(at, at + key.end(1) + 1), node))
+        at += len(line) + 1
+    return out
+
+
 def scan(text: str) -> list[Entry]:
     """Return every key of the document with its value, tables flattened. Raises ScanError."""
     return _Scanner(text).document()

@@ -63,10 +63,10 @@ def read_config(region: Region, context: Context) -> Reading:
 def _read(region: Region, context: Context, *, config: bool) -> Reading:
     from vllm_migrate.hosts.yaml_edit import Document
     from vllm_migrate.hosts.yaml_mask import mask
-    from vllm_migrate.hosts.yaml_tree import parse
+    from vllm_migrate.hosts.yaml_tree import parse, without_schemas
 
     masked = mask(region.text)
-    tree = parse(masked.parsed)
+    tree = parse(without_schemas(masked.parsed))
     out = Reading()
     for message, offset in tree.errors:
         place = region.nearest_span(offset, offset)

@@ -16,6 +16,9 @@ _MAX_DEPTH = 150
 _PROPERTY = re.compile(r"[&!][^\s,\[\]{}]*")
 _GAP = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 _SEPARATOR = re.compile(r"(?m)^---(?=\s|$)")
+_SCHEMA = re.compile(r"(?m)^apiVersion: [\"']?apiextensions\.k8s\.io/")
+_SCHEMA_KIND = re.compile(r"(?m)^kind: [\"']?CustomResourceDefinition\b")
+_SHOWN = re.compile(r"[^\r\n]+")
 
 
 @dataclass(eq=False)
@@ -142,6 +145,25 @@ class _Failed(Exception):
         super().__init__(message)
         self.message = message
         self.offset = offset
+
+
+def without_schemas(text: str) -> str:
+    """Return the text with blanks for the documents that define a kind of resource; every offset stays.
+
+    Such a schema can be most of a manifest of megabytes, and it starts, sets and pins nothing.
+    """
+    if "\nkind: CustomResourceDefinition" not in text:
+        return text
+    bounds = sorted({0, *(m.end() for m in _SEPARATOR.finditer(text)), len(text)})
+    out: list[str] = []
+    for start, end in itertools.pairwise(bounds):
+        part = text[start:end]
+        if _SCHEMA.search(part) and _SCHEMA_KIND.search(part):
+            stop = 3 if part.endswith("---") else 0
+            shown = part[: len(part) - stop]
+            part = _SHOWN.sub(lambda found: " " * len(found[0]), shown) + part[len(part) - stop :]
+        out.append(part)
+    return "".join(out)
 
 
 def parse(text: str) -> Tree:
