@@ -360,8 +360,10 @@ def _git_of_vllm(pin: Pin) -> bool:
 
 def about_vllm(pin: Pin) -> bool:
     """Tell whether a requirement, URL or git pin is about vLLM itself."""
-    name = normalize_name(pin.name) if pin.name else ""
     if pin.kind == "requirement":
+        if "vllm" not in f"{pin.name} {pin.whole}".lower():
+            return False  # a lock file has hundreds of others
+        name = normalize_name(pin.name) if pin.name else ""
         found = requirement_of(pin)
         return (found[0].name if found is not None else name) == "vllm"
     if pin.kind == "url":

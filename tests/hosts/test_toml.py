@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from small_hosts import check_identity, pins, read, render, word, words
 
 from vllm_migrate.hosts import host, toml
-from vllm_migrate.hosts.toml_scan import Node, scan
+from vllm_migrate.hosts.toml_scan import Node, lock_packages, scan
 from vllm_migrate.model import InsertText, InsertWords, Pin, Reading, Remove, Replace
 
 if sys.version_info >= (3, 11):
@@ -111,6 +111,53 @@ def test_lock_files_are_locked() -> None:
     found = read(toml, text, "uv.lock")
     assert pins(found) == ["vllm==0.11.0", "ray==2.40"]
     assert all("uv lock" in p.locked for p in found.pins)
+
+
+KEYS = ("name", "version")
+LOCK = """\
+# generated
+version = 1
+markers = [
+    "python_version >= '3.13'",
+]
+
+[manifest]
+overrides = [{ name = "h11", specifier = ">=0.16" }]
+
+[[package]]
+name = "vllm"
+version = "0.11.0"
+source = { registry = "https://x/simple" }
+description = "says \\"name\\" # no comment"
+dependencies = [
+    { name = "ray", extra = ["cgraph"], marker = "sys_platform != 'darwin'" },
+]
+
+[package.optional-dependencies]
+name = "not a package"
+
+[[package]]
+name = "ray"
+version = "2.40"
+"""
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_lock_files_are_read_by_line_as_by_the_whole_parser(newline: str) -> None:
+    text = LOCK.replace("\n", newline)
+    quick = lock_packages(text)
+    assert quick == [e for e in scan(text) if e.path[0] == "package" and len(e.path) == 3 and e.path[2] in KEYS]
+    assert quick is not None and [e.node.value(text) for e in quick] == ["vllm", "0.11.0", "ray", "2.40"]
+
+
+@pytest.mark.parametrize("line", ["<<<<<<< HEAD", 'text = """', "name = 'vllm'", 'version = "1" # why', 'name = "open'])
+def test_lines_no_tool_writes_into_a_lock_file_need_the_whole_parser(line: str) -> None:
+    assert lock_packages(LOCK + line + "\n") is None
+
+
+def test_a_lock_file_with_a_conflict_is_no_toml() -> None:
+    found = read(toml, LOCK + "<<<<<<< HEAD\n", "uv.lock")
+    assert [p.kind for p in found.problems] == ["syntax"]
 
 
 def test_syntax_errors_are_reported_with_their_place() -> None:

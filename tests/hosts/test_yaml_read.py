@@ -474,3 +474,16 @@ spec:
     assert reading.problems == []
     assert words(reading) == ["a", "--swap-space", "4"]
     assert env(reading) == {"A": "1", "B": "1"}
+
+
+def test_schemas_between_manifests_are_passed_over_and_the_places_of_others_stay() -> None:
+    schema = (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+        "spec:\n  image: vllm/vllm-openai:v0.10.0\n"
+    )
+    text = f"{schema}---\n{samples.POD}---\n{schema}---\n{samples.POD}"
+    reading = read(yaml, text, "all.yaml")
+    assert reading.problems == []
+    assert [p.text for p in reading.pins] == ["vllm/vllm-openai:v0.11.0"] * 2
+    shown = [text[w.place.start : w.place.end] for s in reading.sites for w in s.words]
+    assert shown == ["--model=org/model", "--swap-space", "4", "--dtype=auto"] * 2
