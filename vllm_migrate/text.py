@@ -7,6 +7,7 @@ the file on disk. Nothing here knows a file format: a host builds regions from p
 from __future__ import annotations
 
 import bisect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -122,6 +123,26 @@ class Source:
         """Return the source after the edits; byte order mark and every other byte stay."""
         text = apply_edits(self.text, edits)
         return Source(self.path, (_BOM if self.bom else b"") + text.encode("utf-8"))
+
+
+_LINE_END = re.compile(r"[\r\n]|\Z")
+
+
+def line_start(text: str, offset: int) -> int:
+    """Return where the line of an offset begins."""
+    return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+
+
+def line_end(text: str, offset: int) -> int:
+    """Return where the line of an offset ends, before its line end."""
+    found = _LINE_END.search(text, offset)
+    return found.start() if found is not None else len(text)
+
+
+def next_line(text: str, offset: int) -> int:
+    """Return where the line after that of an offset begins; the end of the text where there is none."""
+    end = line_end(text, offset)
+    return end + (2 if text.startswith("\r\n", end) else 1 if end < len(text) else 0)
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:

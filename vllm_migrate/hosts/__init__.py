@@ -128,11 +128,6 @@ def read_json(region: Region, context: Context) -> Reading:
     return read_guest("json", region, context)
 
 
-def read_toml(region: Region, context: Context) -> Reading:
-    """Read a guest as TOML."""
-    return read_guest("toml", region, context)
-
-
 def read_dockerfile(region: Region, context: Context) -> Reading:
     """Read a guest as a Dockerfile."""
     return read_guest("dockerfile", region, context)

@@ -258,8 +258,3 @@ def json_region(parent: Region, span: Span) -> Region | None:
         return json_inner(new, (), "")
 
     return parent.child("".join(out), pieces, escape)
-
-
-def names_used(text: str) -> set[str]:
-    """Return the names a text substitutes."""
-    return {m["bare"] or m["name"] for m in REFERENCE.finditer(text)}

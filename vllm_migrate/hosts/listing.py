@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vllm_migrate.text import Edit, Span
+from vllm_migrate.text import Edit, Span, line_end, line_start, next_line
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,14 @@ class Listing:
     blanks: str = " "
 
     def line_start(self, offset: int) -> int:
-        return max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset)) + 1
+        return line_start(self.text, offset)
 
     def line_end(self, offset: int) -> int:
         """Return where the line of `offset` ends, before its line end."""
-        found = re.compile(r"[\r\n]|\Z").search(self.text, offset)
-        assert found is not None
-        return found.start()
+        return line_end(self.text, offset)
 
     def next_line(self, offset: int) -> int:
-        end = self.line_end(offset)
-        return end + (2 if self.text.startswith("\r\n", end) else 1 if end < len(self.text) else 0)
+        return next_line(self.text, offset)
 
     def begins_line(self, i: int) -> bool:
         start = self.items[i].start

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from vllm_migrate.hosts.python_source import Module
-from vllm_migrate.text import Edit, Span
+from vllm_migrate.text import Edit, Span, line_end, line_start, next_line
 
 _BLANK = re.compile(r"(?:[ \t\r\n\f]|\\\r?\n|#[^\r\n]*)*")
 _CLEAN = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")
@@ -35,16 +35,13 @@ class Bracket:
         return next(i for i, n in enumerate(self.nodes) if n is node)
 
     def line_start(self, offset: int) -> int:
-        return max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset)) + 1
+        return line_start(self.text, offset)
 
     def _line_end(self, offset: int) -> int:
-        match = re.compile(r"[\r\n]|\Z").search(self.text, offset)
-        assert match is not None
-        return match.start()
+        return line_end(self.text, offset)
 
     def _next_line(self, offset: int) -> int:
-        end = self._line_end(offset)
-        return end + (2 if self.text.startswith("\r\n", end) else 1 if end < len(self.text) else 0)
+        return next_line(self.text, offset)
 
     def _begins(self, i: int) -> bool:
         start = self.items[i].start

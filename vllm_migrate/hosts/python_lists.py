@@ -15,10 +15,10 @@ from vllm_migrate.hosts.python_flow import Build, Event
 from vllm_migrate.hosts.python_maps import Maps, bracket_quote
 from vllm_migrate.hosts.python_region import has_text, says
 from vllm_migrate.hosts.python_source import Module
-from vllm_migrate.hosts.python_text import quote_of, write_string
+from vllm_migrate.hosts.python_text import quote_of, spelled_string
 from vllm_migrate.hosts.python_values import value_edits, value_of
 from vllm_migrate.launch import find_launch
-from vllm_migrate.model import CannotRender, Dynamic, Replace, Word
+from vllm_migrate.model import Dynamic, Replace, Word
 from vllm_migrate.text import Edit
 
 _LIMIT = 6
@@ -341,16 +341,10 @@ class Lists:
                 return value_edits(self.module, dumped, value, quote)
         span = self.module.span(node)
         quote = quote_of(self.module.text[span.start : span.end]) or quote
-        written = write_string(str(change.value), holes, quote)
-        if written is None:
-            raise CannotRender("the text cannot be written as a Python string")
-        return [Edit(span.start, span.end, written)]
+        return [Edit(span.start, span.end, spelled_string(str(change.value), holes, quote))]
 
     def _spell(self, bracket: Bracket, key: str, value: Any, holes: Sequence[str]) -> str:
-        written = write_string(str(value), holes, bracket_quote(bracket, self.maps.quote))
-        if written is None:
-            raise CannotRender("the text cannot be written as a Python string")
-        return written
+        return spelled_string(str(value), holes, bracket_quote(bracket, self.maps.quote))
 
     def lock_others(self, launched: set[Build]) -> None:
         """Lock words of variables that something else than the launches read here uses too."""

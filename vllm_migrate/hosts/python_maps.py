@@ -17,7 +17,7 @@ from vllm_migrate.hosts.python_edit import Cluster, Plan, Slot
 from vllm_migrate.hosts.python_flow import Build, Event, Flow
 from vllm_migrate.hosts.python_region import says
 from vllm_migrate.hosts.python_source import Module
-from vllm_migrate.hosts.python_text import quote_of, write_string
+from vllm_migrate.hosts.python_text import quote_of, spelled_string
 from vllm_migrate.hosts.python_values import is_dict_call, value_edits, value_of, write_value
 from vllm_migrate.model import CannotRender, Entry, Item, Replace, Variable
 from vllm_migrate.text import Edit, Span
@@ -296,10 +296,7 @@ class Maps:
             return []
         span = self.module.span(node)
         raw = self.module.text[span.start : span.end]
-        written = write_string(str(change.value), holes, quote_of(raw) or self.quote)
-        if written is None:
-            raise CannotRender("the text cannot be written as a Python string")
-        return [Edit(span.start, span.end, written)]
+        return [Edit(span.start, span.end, spelled_string(str(change.value), holes, quote_of(raw) or self.quote))]
 
     def spell(self, bracket: Bracket, key: str, value: Any, holes: Sequence[str]) -> str:
         """Write a new item for a bracket. Raises CannotRender."""

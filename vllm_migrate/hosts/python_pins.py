@@ -13,7 +13,7 @@ from vllm_migrate.hosts.python_flow import Flow
 from vllm_migrate.hosts.python_maps import Maps, bracket_quote
 from vllm_migrate.hosts.python_region import is_text, says
 from vllm_migrate.hosts.python_source import Module
-from vllm_migrate.hosts.python_text import literals, quote_of, write_string
+from vllm_migrate.hosts.python_text import literals, quote_of, spelled_string, write_string
 from vllm_migrate.launch import launchers, split_image
 from vllm_migrate.model import CannotRender, Pin, Replace
 from vllm_migrate.text import Edit, Span
@@ -270,7 +270,4 @@ class Pins:
         return [Edit(span.start, span.end, written)]
 
     def _spell(self, bracket: Bracket, key: str, value: Any, holes: Sequence[str]) -> str:
-        written = write_string(str(value), holes, bracket_quote(bracket, self.maps.quote))
-        if written is None:
-            raise CannotRender("the text cannot be written as a Python string")
-        return written
+        return spelled_string(str(value), holes, bracket_quote(bracket, self.maps.quote))

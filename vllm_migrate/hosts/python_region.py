@@ -15,7 +15,7 @@ from vllm_migrate.hosts.python_commas import Bracket
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_statements import statement_edit
 from vllm_migrate.hosts.python_text import Literal, Said, literals, say, write_inside
-from vllm_migrate.text import Edit, Region, Span, apply_edits, shrink
+from vllm_migrate.text import Edit, Region, Span, apply_edits, line_start, shrink
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class StringRegion(Region):
             return statement_edit(self.module, statement) if statement is not None else None
         text = self.parent.text if self.parent else self.source.text
         a, b = parts[first].span, parts[last].span
-        line = max(text.rfind("\n", 0, a.start), text.rfind("\r", 0, a.start)) + 1
+        line = line_start(text, a.start)
         stop = b.end
         while stop < len(text) and text[stop] in " \t":
             stop += 1

@@ -8,16 +8,13 @@ from collections.abc import Sequence
 
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.model import CannotRender
-from vllm_migrate.text import Edit
+from vllm_migrate.text import Edit, line_end, line_start
 
 
 def line_span(module: Module, statement: ast.stmt) -> tuple[int, int]:
     """Return the start of a statement's first line and the end of its last, before the line end."""
     text, span = module.text, module.span(statement)
-    start = max(text.rfind("\n", 0, span.start), text.rfind("\r", 0, span.start)) + 1
-    match = re.compile(r"[\r\n]|\Z").search(text, span.end)
-    assert match is not None
-    return start, match.start()
+    return line_start(text, span.start), line_end(text, span.end)
 
 
 def statement_edit(module: Module, statement: ast.stmt) -> Edit | None:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vllm_migrate.model import is_hole
+from vllm_migrate.model import CannotRender, is_hole
 from vllm_migrate.text import Piece
 
 _OPEN = re.compile(r"([rRbBuUfFtT]{0,2})('''|\"\"\"|'|\")")
@@ -210,6 +210,14 @@ def write_inside(new: str, literal: Literal, holes: Sequence[str]) -> str | None
             out.append(char)
     text = "".join(out)
     return None if literal.raw and text.endswith("\\") else text
+
+
+def spelled_string(text: str, holes: Sequence[str], quote: str) -> str:
+    """Write text as `write_string` does. Raises CannotRender where it cannot be written."""
+    written = write_string(text, holes, quote)
+    if written is None:
+        raise CannotRender("the text cannot be written as a Python string")
+    return written
 
 
 def write_string(text: str, holes: Sequence[str] = (), quote: str = '"') -> str | None:

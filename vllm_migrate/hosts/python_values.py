@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 from typing import Any
 
 from vllm_migrate.hosts.python_commas import bracket_of
@@ -129,7 +128,3 @@ def _dict_edits(
     for key in kept:
         edits += value_edits(module, pairs[key], new[key], quote)
     return edits
-
-
-def json_text(value: Any) -> str:
-    return json.dumps(value)

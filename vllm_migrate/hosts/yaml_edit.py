@@ -14,7 +14,7 @@ from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.yaml_mask import Mask
 from vllm_migrate.hosts.yaml_tree import Node, Use, walk
 from vllm_migrate.model import CannotRender, Change, container_of
-from vllm_migrate.text import Edit, Region, Span, shrink
+from vllm_migrate.text import Edit, Region, Span, line_end, line_start, next_line, shrink
 
 _DASH_GAP = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 
@@ -205,16 +205,13 @@ class Document:
         return (node.pairs[index] if node.kind == "mapping" else node.items[index]).end
 
     def line_start(self, offset: int) -> int:
-        return max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset)) + 1
+        return line_start(self.text, offset)
 
     def line_end(self, offset: int) -> int:
-        found = re.compile(r"[\r\n]|\Z").search(self.text, offset)
-        assert found is not None
-        return found.start()
+        return line_end(self.text, offset)
 
     def next_line(self, offset: int) -> int:
-        end = self.line_end(offset)
-        return end + (2 if self.text.startswith("\r\n", end) else 1 if end < len(self.text) else 0)
+        return next_line(self.text, offset)
 
     def column(self, offset: int) -> int:
         return offset - self.line_start(offset)

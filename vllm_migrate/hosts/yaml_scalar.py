@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from vllm_migrate.hosts.yaml_mask import Mask
 from vllm_migrate.hosts.yaml_spell import double_quoted
 from vllm_migrate.model import is_hole
-from vllm_migrate.text import Edit, Piece, Region, Span
+from vllm_migrate.text import Edit, Piece, Region, Span, line_start
 
 
 @dataclass
@@ -44,7 +44,7 @@ class ScalarRegion(Region):
                 if inside is None:
                     return None
                 above = self.parent.text
-                line = max(above.rfind("\n", 0, inside), above.rfind("\r", 0, inside)) + 1
+                line = line_start(above, inside)
                 span = Span(line, span.end)
             elif end < len(text):
                 # What follows moves up to where the removed text began, and so without its indentation.
@@ -89,7 +89,7 @@ class ScalarRegion(Region):
 
     def _plain(self, new: str, at: int) -> str | None:
         if self.style == '"':
-            return self._filled(double_quoted(new, keep_private=True))
+            return self._filled(double_quoted(new))
         if self.style == "'":
             return None if "\n" in new else self._filled(new.replace("'", "''"))
         if re.search(r"[\n\t]|:\s|\s#|:$", new):

@@ -72,7 +72,7 @@ def plain_safe(text: str, *, flow: bool) -> bool:
     return not (flow and re.search(r"[,\[\]{}:?]", text))
 
 
-def double_quoted(text: str, *, keep_private: bool = True) -> str:
+def double_quoted(text: str) -> str:
     """Return the inside of a double-quoted scalar."""
     out = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
     out = out.replace("\r", "\\r")

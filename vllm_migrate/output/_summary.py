@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from vllm_migrate.config import Config
-from vllm_migrate.findings import Finding, Report
+from vllm_migrate.findings import Report
 from vllm_migrate.output._located import clickable, counts
 
 
@@ -60,12 +60,6 @@ def fixed(report: Report) -> list[str]:
         lines.append(f"{clickable(file.path, report)}: {number(sum(what.values()), 'fix', 'fixes')}")
         lines += [f"  {text}" + (f" ({times} times)" if times > 1 else "") for text, times in what.items()]
     return lines
-
-
-def remaining(report: Report) -> list[Finding]:
-    """Return the findings a run with fixes chosen leaves behind."""
-    applied = {id(fix) for file in report.files for fix in file.applied}
-    return [f for f in report.findings() if f.fix is None or id(f.fix) not in applied]
 
 
 def _hidden(report: Report) -> str:
