@@ -6,7 +6,7 @@ the move of the pin it needs, the same change at every launch a shared text reac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,7 @@ class Planner:
         self.units: list[Unit] = []
         self.left_out = 0
         self.withheld = 0
+        self._proved: dict[tuple[int, ...], tuple[Source, Reading]] = {}
 
     def plan(self, hidden: set[int]) -> None:
         """Build and prove the units; findings whose fix does not hold lose it, with the reason."""
@@ -87,11 +88,10 @@ class Planner:
 
     def _agree(self, findings: list[Finding]) -> None:
         """Take the fix from findings whose text reaches a launch that does not ask for the same change."""
-        asked: dict[tuple[int, int], set[tuple[object, ...]]] = {}
+        asked: dict[int, set[tuple[object, ...]]] = {}
         for finding in findings:
             if finding.fix is not None and finding.site is not None:
-                mine = asked.setdefault((id(finding.site), 0), set())
-                mine.update(signature(c) for c in finding.fix.changes)
+                asked.setdefault(id(finding.site), set()).update(signature(c) for c in finding.fix.changes)
         for file in self.tree.files.values():
             users: dict[int, list[int]] = {}
             for site in file.reading.sites:
@@ -106,7 +106,7 @@ class Planner:
                     if item is None:
                         continue
                     sites = users.get(id(item), [])
-                    lacking = [s for s in sites if signature(change) not in asked.get((s, 0), set())]
+                    lacking = [s for s in sites if signature(change) not in asked.get(s, set())]
                     if lacking and finding.site is not None:
                         _take(finding, SHARED)
                         break
@@ -205,10 +205,16 @@ class Planner:
                         fix.safety = "unsafe"
                         fix.why = f"the launch would not start on the new release before this is settled: {names}"
 
-    def _prove_file(self, path: str, parts: Iterable[Part]) -> tuple[Source, Reading]:
-        """Return the file after these parts. Raises CannotRender or NotProved."""
+    def _prove_file(self, path: str, parts: Sequence[Part]) -> tuple[Source, Reading]:
+        """Return the file after these parts. Raises CannotRender or NotProved.
+
+        What was proved when planning is not read and judged again to be applied.
+        """
         from vllm_migrate.engine import read_source
 
+        key = tuple(id(part) for part in parts)
+        if key in self._proved:
+            return self._proved[key]
         file = self.tree.files[path]
         source, reading = prove(
             file.source,
@@ -218,6 +224,7 @@ class Planner:
             getattr(file.host, "verify", None),
         )
         self._refuses_nothing_new(file, source, reading)
+        self._proved[key] = source, reading
         return source, reading
 
     def _refuses_nothing_new(self, file: File, source: Source, reading: Reading) -> None:
