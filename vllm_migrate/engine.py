@@ -10,7 +10,7 @@ from pathlib import Path
 from vllm_migrate import baseline, discover, suppress
 from vllm_migrate.catalog import load as load_catalog
 from vllm_migrate.config import Config
-from vllm_migrate.findings import FileResult, Finding, Fix, Report
+from vllm_migrate.findings import FileResult, Finding, Report
 from vllm_migrate.hosts import Context as HostContext
 from vllm_migrate.hosts import Host, host_for
 from vllm_migrate.judging import Data, Judged, judge
@@ -107,14 +107,17 @@ def _may_pin(name: str) -> bool:
     return low.startswith(_PIN_NAMES) or low.endswith(_PIN_ENDS) or low.startswith(".env")
 
 
-def read(path: str, raw: bytes, root: Path) -> File | Finding | None:
-    """Read one file: a File, a finding where it is not text, None where no host reads it."""
+def read(path: str, raw: bytes, root: Path, host: Host | None = None) -> File | Finding | None:
+    """Read one file: a File, a finding where it is not text, None where no host reads it.
+
+    host: reads it whatever its name says.
+    """
     try:
         source = Source(path, raw)
     except UndecodableError as error:
         message = f"not UTF-8 text: byte {error.offset}: {error.reason}"
         return Finding("VM002", "warning", posixpath.basename(path), message, path, Span(0, 0), "")
-    host = host_for(path, source.line(1)[:200])
+    host = host or host_for(path, source.line(1)[:200])
     if host is None:
         return None
     return File(path, source, read_source(source, host, root), host)
@@ -148,8 +151,6 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
 
 def _follow(tree: Tree, named: Sequence[str]) -> None:
     """Read the files that launches and requirement files link to; they are reported where a path names them."""
-    from vllm_migrate.hosts import host
-
     waiting = list(tree.files.values())
     while waiting:
         file = waiting.pop()
@@ -161,8 +162,7 @@ def _follow(tree: Tree, named: Sequence[str]) -> None:
                 raw = None if path.startswith("..") or path.startswith("/") else discover.read_inside(tree.root, path)
                 if raw is None or len(raw) > 1 << 20 or (known is not None and not config):
                     continue
-                reader = host("yaml") if config else None
-                found = _read_config(path, raw, tree.root, reader) if reader is not None else read(path, raw, tree.root)
+                found = read(path, raw, tree.root, _ConfigHost() if config else None)
                 if isinstance(found, File):
                     found.reported = any(n == "" or path == n or path.startswith(n + "/") for n in named)
                     if known is None:
@@ -186,9 +186,7 @@ def _configs(reading: Reading) -> list[str]:
 class _ConfigHost:
     """The YAML host, for a file that a launch names with `--config`."""
 
-    def __init__(self, host: Host) -> None:
-        self.NAME = host.NAME
-        self._host = host
+    NAME = "yaml"
 
     def claims(self, path: str, head: str) -> bool:
         return True
@@ -199,18 +197,8 @@ class _ConfigHost:
         return read_config(region, context)
 
 
-def _read_config(path: str, raw: bytes, root: Path, host: Host) -> File | None:
-    try:
-        source = Source(path, raw)
-    except UndecodableError:
-        return None
-    reader = _ConfigHost(host)
-    return File(path, source, read_source(source, reader, root), reader)
-
-
 def _run(files: Iterable[tuple[str, bytes]], root: Path, settings: Config, named: Sequence[str]) -> Report:
     tree: Tree | None = None
-    data: Data | None = None
     report = Report(list(settings.to), root=str(root))
     undecodable: list[Finding] = []
     for path, raw in files:
@@ -270,8 +258,8 @@ def _one_target(
     _judge_all(tree, data, target, [p for p, f in tree.files.items() if f.reported])
     # Looking for evidence may have read more files: their pins are judged so that a fix can say where they are.
     _judge_all(tree, data, target, [p for p, f in tree.files.items() if not f.reported])
-    first = True
     for done in range(ROUNDS if fixing else 1):
+        first = done == 0
         planner = Planner(tree, data, target)
         # What the baseline knows is not fixed in a later round either: each round meets it afresh.
         hidden = _hide(tree, settings, known if first else baseline.load(settings.baseline))
@@ -282,10 +270,9 @@ def _one_target(
             report.left_out += planner.left_out
             report.withheld += planner.withheld
             _collect(tree, report, results, hidden)
-        first = False
         if not fixing:
             break
-        changed = planner.apply(first=not done)
+        changed = planner.apply(first=first)
         for path, fixes in changed.items():
             results[path].applied += fixes
         if not changed:
@@ -324,8 +311,3 @@ def _collect(tree: Tree, report: Report, results: dict[str, FileResult], hidden:
             seen.add(name)
             result.findings.append(finding)
         report.notices += [n for n in file.judged.notices if n not in report.notices]
-
-
-def fixes_of(findings: Iterable[Finding]) -> list[Fix]:
-    """Return the fixes of findings, each once."""
-    return list(dict.fromkeys(f.fix for f in findings if f.fix is not None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,35 @@ class Judged:
     notices: list[str] = field(default_factory=list)
 
 
+@dataclass
+class _Subject:
+    """The file being judged. wanted: the release to reach, None where pins decide it."""
+
+    path: str
+    source: Source
+    reading: Reading
+    data: Data
+    wanted: str | None
+    folder: Readings
+    out: Judged
+
+    def context(self, target: Release, version: str | None, device: str) -> Context:
+        """Return what all rules see: the file between `version` (where it is now) and the target."""
+        data = self.data
+        return Context(
+            self.path,
+            self.source,
+            self.reading,
+            data.catalog,
+            data.migrations,
+            data.config,
+            target,
+            version,
+            _release(data, version),
+            device,
+        )
+
+
 _PROBLEMS: dict[str, tuple[str, Severity]] = {
     "syntax": ("VM001", "warning"),
     "encoding": ("VM002", "warning"),
@@ -58,19 +87,20 @@ def judge(path: str, source: Source, reading: Reading, data: Data, to: str | Non
     from_, configured = data.config.releases_at(path)
     wanted = to if to is not None else (configured[0] if configured else None)
     out = Judged()
+    subject = _Subject(path, source, reading, data, wanted, folder, out)
     _problems(path, reading, wanted or data.catalog.latest, out)
     for site in reading.sites:
         origin = origin_of(site, path, reading, data.config, folder)
         out.origins[id(site)] = origin
-        _site(path, source, reading, data, site, origin, from_, wanted, folder, out)
+        _site(subject, site, origin, from_)
     nearest = origin_of_file(path, reading, data.config, folder)
     version = from_ or nearest.version
-    common = _context(path, source, reading, data, version, nearest.device, wanted, out)
+    common = subject.context(_target(data, wanted, version)[0], version, nearest.device)
     for module in modules():
         if hasattr(module, "judge_file"):
             out.findings += module.judge_file(common)
     for pin in reading.pins:
-        _pin(path, source, reading, data, pin, version, nearest.device, wanted, out)
+        _pin(subject, pin, version, nearest.device)
     if any(f.severity == "info" and f.code == "VM003" for f in out.findings) and len(out.findings) == 1:
         # That a file is generated only matters where something in it would have to change.
         out.findings.clear()
@@ -88,7 +118,7 @@ def _problems(path: str, reading: Reading, to: str, out: Judged) -> None:
         out.findings.append(Finding(code, severity, path.rsplit("/", 1)[-1], problem.message, path, span, to))
 
 
-def _release(data: Data, version: str | None, out: Judged | None = None) -> Release | None:
+def _release(data: Data, version: str | None) -> Release | None:
     if version is None:
         return None
     try:
@@ -97,7 +127,7 @@ def _release(data: Data, version: str | None, out: Judged | None = None) -> Rele
         return None
 
 
-def _target(data: Data, wanted: str | None, version: str | None, out: Judged) -> tuple[Release, str | None]:
+def _target(data: Data, wanted: str | None, version: str | None) -> tuple[Release, str | None]:
     """Return the release to judge against: a launch that is beyond the target keeps its own."""
     target = data.catalog.release(wanted) if wanted is not None else _release(data, version)
     note = None
@@ -116,60 +146,16 @@ def _target(data: Data, wanted: str | None, version: str | None, out: Judged) ->
     return target, note
 
 
-def _context(
-    path: str,
-    source: Source,
-    reading: Reading,
-    data: Data,
-    version: str | None,
-    device: str,
-    wanted: str | None,
-    out: Judged,
-) -> Context:
-    target, _ = _target(data, wanted, version, out)
-    return Context(
-        path,
-        source,
-        reading,
-        data.catalog,
-        data.migrations,
-        data.config,
-        target,
-        version,
-        _release(data, version),
-        device,
-    )
-
-
-def _site(
-    path: str,
-    source: Source,
-    reading: Reading,
-    data: Data,
-    site: Site,
-    origin: Origin,
-    from_: str | None,
-    wanted: str | None,
-    folder: Readings,
-    out: Judged,
-) -> None:
+def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> None:
+    path, source, reading, data, out = subject.path, subject.source, subject.reading, subject.data, subject.out
     version = from_ or origin.version
-    target, note = _target(data, wanted, version, out)
-    release = _release(data, version)
+    target, note = _target(data, subject.wanted, version)
+    common = subject.context(target, version, origin.device)
     ctx = SiteContext(
-        path,
-        source,
-        reading,
-        data.catalog,
-        data.migrations,
-        data.config,
-        target,
-        version,
-        release,
-        origin.device,
+        **vars(common),
         site=site,
-        arguments=read_arguments(site, data.catalog, target, release),
-        beside=lambda: readings_beside(path, reading, folder),
+        arguments=read_arguments(site, data.catalog, target, common.origin_release),
+        beside=lambda: readings_beside(path, reading, subject.folder),
     )
     found: list[Finding] = []
     for module in modules():
@@ -197,39 +183,18 @@ def _site(
     out.findings += found
 
 
-def _pin(
-    path: str,
-    source: Source,
-    reading: Reading,
-    data: Data,
-    pin: Pin,
-    nearest: str | None,
-    device: str,
-    wanted: str | None,
-    out: Judged,
-) -> None:
+def _pin(subject: _Subject, pin: Pin, nearest: str | None, device: str) -> None:
+    data, wanted, out = subject.data, subject.wanted, subject.out
     said = version_of(pin, data.config)
     version = said.version if said is not None and said.version else nearest
     if moving(pin):
         # A tag that moves does not stand where a pin beside it stands.
         version = None
-    target, _ = _target(data, wanted, None if said is not None and said.version else version, out)
+    target, _ = _target(data, wanted, None if said is not None and said.version else version)
     if wanted is None and said is not None and said.version:
-        own = _release(data, said.version)
-        target = own or target
-    ctx = PinContext(
-        path,
-        source,
-        reading,
-        data.catalog,
-        data.migrations,
-        data.config,
-        target,
-        version,
-        _release(data, version),
-        (said.device if said is not None else "") or device,
-        pin=pin,
-    )
+        target = _release(data, said.version) or target
+    common = subject.context(target, version, (said.device if said is not None else "") or device)
+    ctx = PinContext(**vars(common), pin=pin)
     for module in modules():
         if hasattr(module, "judge_pin"):
             for finding in module.judge_pin(ctx):
@@ -246,5 +211,3 @@ def launches_refuse(findings: Iterable[Finding]) -> dict[str, int]:
             out[name] = out.get(name, 0) + 1
     return out
 
-
-Judge = Callable[[str, Source, Reading], Judged]

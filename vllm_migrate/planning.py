@@ -399,16 +399,19 @@ def _rewrite_object(held: _Object) -> list[Change]:
     assert argument is not None
     if not held.value:
         return [Remove(item) for item in argument.items]
-    if argument.entry is not None:
-        if isinstance(argument.entry.value, str):
-            return [Replace(argument.entry, rewrite(argument.entry.value, held.value))]
-        return [Replace(argument.entry, held.value)]
-    old = value_text(argument.value)
-    new = rewrite(old, held.value)
-    if new == old:
+    if argument.entry is None and rewrite(value_text(argument.value), held.value) == value_text(argument.value):
         return []
-    word = argument.words[-1]
-    return [Replace(word, word.text[: len(word.text) - len(old)] + new if argument.glued else new)]
+    return [write_object(argument, held.value)]
+
+
+def write_object(argument: Argument, new: dict[str, Any]) -> Change:
+    """Return the change that gives an argument another JSON object, spelled as the old one is."""
+    if argument.entry is not None:
+        value = argument.entry.value
+        return Replace(argument.entry, rewrite(value, new) if isinstance(value, str) else new)
+    word, old = argument.words[-1], value_text(argument.value)
+    text = rewrite(old, new)
+    return Replace(word, word.text[: len(word.text) - len(old)] + text if argument.glued else text)
 
 
 def _spell_object(ctx: SiteContext, option: str, held: _Object) -> list[tuple[str, Any, tuple[str, ...]]]:
@@ -457,10 +460,7 @@ def _drop(ctx: SiteContext, result: Result) -> list[Change]:
 
 
 def _set_variable(ctx: SiteContext, answer: Answer, result: Result) -> list[Change]:
-    value = result.value
-    text = value if isinstance(value, str) else spell(value)
-    if isinstance(value, bool):
-        text = "1" if value else "0"
+    text = variable_text(result.value)
     variable = answer.variable
     if any(v.name == result.variable and v is not variable for v in ctx.site.variables):
         raise NoFix(f"{result.variable} is set already")
@@ -472,6 +472,11 @@ def _set_variable(ctx: SiteContext, answer: Answer, result: Result) -> list[Chan
     if ctx.site.variable_home is None:
         raise NoFix(f"set {result.variable}={text} in the environment of the process")
     return [InsertVariable(ctx.site.variable_home, result.variable, text)]
+
+
+def variable_text(value: Any) -> str:
+    """Return a value as an environment variable spells it: a switch is 1 or 0."""
+    return ("1" if value else "0") if isinstance(value, bool) else spell(value)
 
 
 def negative_form(attrs: Mapping[str, Any]) -> str | None:
@@ -592,7 +597,7 @@ def _insert(
     if site.entry_point in COMMAND_LINES:
         words: list[str] = []
         holes: tuple[str, ...] = ()
-        glued = _all_glued(ctx)
+        glued = all_glued(ctx)
         for name, value, more in news:
             words += option_words(ctx, name, value, glued=glued)
             holes = more or holes
@@ -620,7 +625,8 @@ def add_words(ctx: SiteContext, words: Sequence[str], holes: tuple[str, ...] = (
     return InsertWords(anchor.container, words, holes, after=anchor)
 
 
-def _all_glued(ctx: SiteContext) -> bool:
+def all_glued(ctx: SiteContext) -> bool:
+    """Tell whether the launch writes every value with `=`; an added one follows suit."""
     valued = [a for a in ctx.arguments if a.option and a.value is not None]
     return bool(valued) and all(a.glued for a in valued)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, find, has_dynamic
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.model import Change, InsertEntry, Remove, Rename, Variable
-from vllm_migrate.planning import NoFix, add_words
+from vllm_migrate.planning import NoFix, add_words, all_glued
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.rules.registry import Rule
 
@@ -230,9 +230,7 @@ def _changes(ctx: SiteContext, variable: Variable, text: str) -> list[Change] | 
             Remove(variable),
             InsertEntry(home, "device_ids", names, after=entries[-1] if entries else None),
         ]
-    valued = [a for a in ctx.arguments if a.option and a.value is not None]
-    glued = bool(valued) and all(a.glued for a in valued)
-    words = [f"{OPTION}={text}"] if glued else [OPTION, text]
+    words = [f"{OPTION}={text}"] if all_glued(ctx) else [OPTION, text]
     try:
         return [Remove(variable), add_words(ctx, words, variable.holes)]
     except NoFix:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vllm_migrate.findings import Finding, Fix, Severity
 from vllm_migrate.migrations import Migration
 from vllm_migrate.model import Change, Remove, Rename, Replace, Variable
-from vllm_migrate.planning import Answer, NoFix, find_answer, make_fixes
+from vllm_migrate.planning import Answer, NoFix, find_answer, make_fixes, variable_text
 from vllm_migrate.rules.context import Context, SiteContext
 from vllm_migrate.rules.registry import Rule
 from vllm_migrate.versions_key import key
@@ -94,7 +94,7 @@ def _lone_fix(ctx: Context, finding: Finding, migration: Migration | None, varia
         finding.withheld = "no rewrite keeps the meaning"
         return
     from vllm_migrate.arguments import has_dynamic
-    from vllm_migrate.migrations import CannotConvert, convert, holds, spell
+    from vllm_migrate.migrations import CannotConvert, convert, holds
 
     for case in migration.cases:
         if has_dynamic(variable.value) and case.when:
@@ -120,7 +120,7 @@ def _lone_fix(ctx: Context, finding: Finding, migration: Migration | None, varia
             except CannotConvert as error:
                 finding.withheld = str(error)
                 return
-            text = ("1" if value else "0") if isinstance(value, bool) else spell(value)
+            text = variable_text(value)
             finding.replacement = others[0]["variable"]
             changes = [Rename(variable, others[0]["variable"])]
             if text != variable.value:

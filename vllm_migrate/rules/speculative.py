@@ -9,10 +9,9 @@ from typing import Any
 
 from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, find, model_of
 from vllm_migrate.findings import Finding, Fix
-from vllm_migrate.jsontext import rewrite
 from vllm_migrate.migrations import Migration
-from vllm_migrate.model import Change, Remove, Replace
-from vllm_migrate.planning import object_of, value_text
+from vllm_migrate.model import Remove
+from vllm_migrate.planning import object_of, value_text, write_object
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.rules.registry import Rule
 
@@ -137,21 +136,10 @@ def _offer(
     finding.fix = Fix(
         "unsafe",
         f"draft with {choice.method} instead",
-        [_replace(source, ordered)],
+        [write_object(source, ordered)],
         _why(choice.method),
         [("speculative_methods", choice.method)],
     )
-
-
-def _replace(source: Argument, new: dict[str, Any]) -> Change:
-    if source.entry is not None:
-        if isinstance(source.entry.value, str):
-            return Replace(source.entry, rewrite(source.entry.value, new))
-        return Replace(source.entry, new)
-    word = source.words[-1]
-    old = value_text(source.value)
-    text = rewrite(old, new)
-    return Replace(word, word.text[: len(word.text) - len(old)] + text if source.glued else text)
 
 
 def _why(method: str) -> str:
