@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, has_dynamic
@@ -10,16 +10,16 @@ from vllm_migrate.findings import Finding, Severity
 from vllm_migrate.migrations import Migration, spell, truthy
 from vllm_migrate.planning import (
     Answer,
-    NoFix,
     Result,
-    find_answer,
     make_fixes,
     negative_form,
     object_of,
     option_taken,
     value_text,
 )
+from vllm_migrate.rules.answers import answer_for, finding_of
 from vllm_migrate.rules.context import SiteContext
+from vllm_migrate.rules.objects import judge_key, judge_object
 from vllm_migrate.rules.registry import Rule
 
 RULES = (
@@ -62,7 +62,7 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
             answers += _refused(ctx, argument)
             continue
         if argument.path:
-            answers += _key(ctx, argument, argument.path, argument.value)
+            answers += judge_key(ctx, argument, argument.path, argument.value)
         else:
             answers += _accepted(ctx, argument)
     make_fixes(ctx, [a for a in answers if not a.finding.withheld])
@@ -76,35 +76,6 @@ def _surface(ctx: SiteContext) -> str:
     return "keyword" if ctx.site.entry_point in KEYWORDS else "cli"
 
 
-def _answer(
-    ctx: SiteContext,
-    finding: Finding,
-    migration: Migration | None,
-    argument: Argument,
-    value: Any,
-    key: tuple[str, ...] = (),
-) -> Answer:
-    """Return the answer for a finding; without a usable case the finding says so."""
-    answer = Answer(finding, [], "unsafe", argument=argument, key=key)
-    if argument.locked:
-        finding.withheld = argument.locked
-        if "version test" in argument.locked:
-            finding.severity = "info"
-        return answer
-    if migration is None or not migration.cases:
-        finding.withheld = finding.withheld or "no rewrite keeps the meaning"
-        return answer
-    if argument.negated and value is None:
-        value = False
-    try:
-        found = find_answer(ctx, migration, value if value is not None else True, argument.holes())
-    except NoFix as error:
-        finding.withheld = str(error) or "no rewrite fits this value"
-        return answer
-    answer.results, answer.safety, answer.why, answer.note = found
-    return answer
-
-
 def _refused(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
     target = ctx.target.version
     if argument.path:
@@ -112,8 +83,8 @@ def _refused(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
         migration = ctx.migrations.answer("key", key_name, target)
         if migration is not None:
             text = f"{argument.spelling} is gone from {target}: {migration.title}"
-            finding = _finding(ctx, migration.code, "error", argument, text, migration)
-            yield _answer(ctx, finding, migration, argument, value_text(argument.value))
+            finding = finding_of(ctx, migration.code, "error", argument, text, migration)
+            yield answer_for(ctx, finding, migration, argument, value_text(argument.value))
             return
     migration = ctx.migrations.answer("option", argument.option, target, only=_surface(ctx))
     if migration is None and argument.spelling != argument.option:
@@ -126,13 +97,13 @@ def _refused(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
             text += f"; {target} reads it as {argument.candidates[0]}"
         elif len(argument.candidates) > 1 and argument.entry is None:
             text += f"; {target} finds it ambiguous ({', '.join(argument.candidates)})"
-        finding = _finding(ctx, migration.code, severity, argument, text, migration)
-        yield _answer(ctx, finding, migration, argument, value_text(argument.value))
+        finding = finding_of(ctx, migration.code, severity, argument, text, migration)
+        yield answer_for(ctx, finding, migration, argument, value_text(argument.value))
         return
     removed = _removed_in(ctx, argument)
     if removed is not None:
         text = f"{argument.subject} was removed in {removed}"
-        finding = _finding(ctx, "VM101", "error", argument, text, None)
+        finding = finding_of(ctx, "VM101", "error", argument, text, None)
         finding.removed_in = removed
         finding.withheld = argument.locked or "what replaces it is not recorded"
         finding.help = f"Look up {argument.subject} in the notes of vLLM {removed}."
@@ -146,7 +117,7 @@ def _refused(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
         text = f"{target} does not take {argument.subject}"
     else:
         text = f"{target} does not know {argument.subject}: unrecognized arguments"
-    finding = _finding(ctx, "VM106", "error", argument, text, None)
+    finding = finding_of(ctx, "VM106", "error", argument, text, None)
     near = _similar(ctx, argument)
     finding.help = f"Did you mean {near}?" if near else "Check the spelling, or whether another program takes it."
     finding.withheld = "no release had this name"
@@ -174,20 +145,6 @@ def _removed_in(ctx: SiteContext, argument: Argument) -> str | None:
     return ctx.catalog.removed_in("options", argument.option)
 
 
-def _finding(
-    ctx: SiteContext,
-    code: str,
-    severity: Severity,
-    argument: Argument,
-    text: str,
-    migration: Migration | None,
-    subject: str | None = None,
-) -> Finding:
-    return ctx.finding(
-        code, severity, subject or argument.subject, text, argument.item, migration=migration, site=ctx.site
-    )
-
-
 def _accepted(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
     target = ctx.target.version
     value = value_text(argument.value)
@@ -203,18 +160,18 @@ def _accepted(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
     if config:
         held = object_of(argument)
         if held is not None:
-            yield from _object(ctx, argument, config, held, ())
+            yield from judge_object(ctx, argument, config, held, ())
     if found:
         return
     for migration in ctx.migrations.named("option", argument.option):
         if migration.values or (migration.only and migration.only != _surface(ctx)):
             continue
         if migration.changed(ctx.origin, target) and migration.code != "VM109":
-            finding = _finding(ctx, migration.code, "warning", argument, migration.title, migration)
-            yield _answer(ctx, finding, migration, argument, value)
+            finding = finding_of(ctx, migration.code, "warning", argument, migration.title, migration)
+            yield answer_for(ctx, finding, migration, argument, value)
         elif migration.deprecated_in and not migration.gone(target) and _announced(ctx, migration):
-            finding = _finding(ctx, "VM105", "info", argument, migration.title, migration)
-            yield _answer(ctx, finding, migration, argument, value)
+            finding = finding_of(ctx, "VM105", "info", argument, migration.title, migration)
+            yield answer_for(ctx, finding, migration, argument, value)
 
 
 def _announced(ctx: SiteContext, migration: Migration) -> bool:
@@ -236,15 +193,15 @@ def _values(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer
         migration = ctx.migrations.answer("option", argument.option, target, value=spell(text))
         if migration is not None:
             title = migration.title
-            finding = _finding(ctx, migration.code, "error", argument, title, migration)
-            yield _answer(ctx, finding, migration, argument, text)
+            finding = finding_of(ctx, migration.code, "error", argument, title, migration)
+            yield answer_for(ctx, finding, migration, argument, text)
             return
     for migration in ctx.migrations.named("option", argument.option):
         mine = spell(value).lower() in {v.lower() for v in migration.values}
         if mine and migration.changed(ctx.origin, target):
             severity: Severity = "info" if migration.severity == "info" else "warning"
-            finding = _finding(ctx, migration.code, severity, argument, migration.title, migration)
-            yield _answer(ctx, finding, migration, argument, value)
+            finding = finding_of(ctx, migration.code, severity, argument, migration.title, migration)
+            yield answer_for(ctx, finding, migration, argument, value)
             return
     choices = argument.attrs.get("choices")
     texts = [spell(v) for v in (value if isinstance(value, list) else [value])]
@@ -252,7 +209,7 @@ def _values(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer
         wrong = [t for t in texts if t not in {spell(c) for c in choices} and t.lower() != "none"]
         if wrong:
             text = f"{argument.subject} does not take {wrong[0]!r} in {target}"
-            finding = _finding(ctx, "VM104", "error", argument, text, None)
+            finding = finding_of(ctx, "VM104", "error", argument, text, None)
             listed = ", ".join(spell(c) for c in choices[:12]) + (", …" if len(choices) > 12 else "")
             finding.help = f"It takes: {listed}."
             finding.withheld = "which value is meant cannot be told"
@@ -266,7 +223,7 @@ def _types(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer]
     attrs = argument.attrs
     target = ctx.target.version
     if argument.missing_value and not ctx.site.open:
-        finding = _finding(ctx, "VM107", "error", argument, f"{argument.subject} needs a value", None)
+        finding = finding_of(ctx, "VM107", "error", argument, f"{argument.subject} needs a value", None)
         finding.withheld = "its value is missing"
         finding.help = "Write the value after it, or take the option away."
         yield Answer(finding, [], "unsafe", argument=argument)
@@ -275,7 +232,7 @@ def _types(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer]
         return
     if attrs.get("nargs") == 0:
         text = f"{argument.spelling} takes no value in {target}; it is given {spell(value)!r}"
-        finding = _finding(ctx, "VM107", "error", argument, text, None)
+        finding = finding_of(ctx, "VM107", "error", argument, text, None)
         finding.help = f"Write {argument.spelling} alone, or its negative form."
         answer = Answer(finding, [], "safe", argument=argument)
         wanted = truthy(value) if spell(value).lower() in _SWITCHES else None
@@ -292,7 +249,7 @@ def _types(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer]
         if kind in ("int", "float") and not _number(spell(text), kind) and spell(text).lower() != "none":
             kind_of = "a whole number" if kind == "int" else "a number"
             message = f"{argument.subject} takes {kind_of}, not {spell(text)!r}"
-            finding = _finding(ctx, "VM107", "error", argument, message, None)
+            finding = finding_of(ctx, "VM107", "error", argument, message, None)
             finding.withheld = "which number is meant cannot be told"
             finding.help = "Write a number."
             yield Answer(finding, [], "unsafe", argument=argument)
@@ -305,102 +262,6 @@ def _number(text: str, kind: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _object(
-    ctx: SiteContext, argument: Argument, config: str, held: dict[str, Any], path: tuple[str, ...]
-) -> Iterator[Answer]:
-    """Judge the keys of a config object, nested ones too."""
-    fields = ctx.target.config_fields(config)
-    if not fields:
-        return
-    for key, value in held.items():
-        if not isinstance(key, str):
-            continue
-        here = (*path, key)
-        done = False
-        for answer in _key(ctx, argument, here, value, fields, config):
-            done = True
-            yield answer
-        nested = fields.get(key, {}).get("config")
-        if not done and nested and isinstance(value, dict):
-            yield from _object(ctx, argument, nested, value, here)
-
-
-def _key(
-    ctx: SiteContext,
-    argument: Argument,
-    path: tuple[str, ...],
-    value: Any,
-    fields: Mapping[str, Mapping[str, Any]] | None = None,
-    config: str = "",
-) -> Iterator[Answer]:
-    """Judge one key of a config object, or a dotted argument."""
-    target = ctx.target.version
-    name = argument.option + "." + ".".join(path)
-    inside = path if not argument.path else ()
-    if fields is None:
-        config = str(argument.attrs.get("config") or "")
-        fields = ctx.target.config_fields(config) if config and len(path) == 1 else {}
-    known = path[-1] in fields or path[-1].replace("-", "_") in fields
-    if not known and fields:
-        migration = ctx.migrations.answer("key", name, target)
-        if migration is not None:
-            finding = _finding(ctx, migration.code, "error", argument, migration.title, migration, name)
-            yield _answer(ctx, finding, migration, argument, value, inside)
-            return
-        strict = ctx.target.section("configs").get(config, {}).get("extra") == "forbid"
-        removed = ctx.catalog.removed_in("configs", f"{config}.{path[-1]}")
-        if strict or removed:
-            text = f"{argument.option} refuses the key {path[-1]} in {target}"
-            finding = _finding(ctx, "VM110", "error" if strict else "warning", argument, text, None, name)
-            finding.removed_in = removed
-            finding.withheld = argument.locked or "what replaces the key is not recorded"
-            finding.help = "Remove the key or write its new name; see the config class of the release."
-            yield Answer(finding, [], "unsafe", argument=argument, key=inside)
-        return
-    if has_dynamic(value) or isinstance(value, (dict, list)):
-        return
-    migration = ctx.migrations.answer("key", name, target, value=spell(value))
-    if migration is not None and migration.code != "VM301":
-        finding = _finding(ctx, migration.code, "error", argument, migration.title, migration, name)
-        yield _answer(ctx, finding, migration, argument, value, inside)
-        return
-    for entry in ctx.migrations.named("key", name):
-        if entry.values and spell(value).lower() not in {v.lower() for v in entry.values}:
-            continue
-        late = entry.changed_in is not None and ctx.origin is None and entry.code in ("VM303", "VM304")
-        if entry.changed(ctx.origin, target) or (late and not _before(target, entry)):
-            severity: Severity = "warning" if entry.severity != "info" else "info"
-            yield _answer(
-                ctx,
-                _finding(ctx, entry.code, severity, argument, entry.title, entry, name),
-                entry,
-                argument,
-                value,
-                inside,
-            )
-            return
-    choices = fields.get(path[-1], {}).get("choices")
-    if (
-        choices
-        and value is not None
-        and migration is None
-        and isinstance(value, str)
-        and value not in map(spell, choices)
-        and config
-    ):
-        text = f"{name} does not take {value!r} in {target}"
-        finding = _finding(ctx, "VM104", "error", argument, text, None, name)
-        finding.withheld = "which value is meant cannot be told"
-        finding.help = "It takes: " + ", ".join(spell(c) for c in choices) + "."
-        yield Answer(finding, [], "unsafe", argument=argument, key=inside)
-
-
-def _before(target: str, entry: Migration) -> bool:
-    from vllm_migrate.versions_key import key
-
-    return entry.changed_in is not None and key(target) < key(entry.changed_in)
 
 
 def _plugin(ctx: SiteContext, answer: Answer) -> bool:
