@@ -95,6 +95,11 @@ _CODES = {
 
 def judge_pin(ctx: PinContext) -> Iterator[Finding]:
     """Judge a requirement or a Python version of a file that has to do with vLLM."""
+    if not _regenerated(ctx, ctx.pin):
+        yield from _pin(ctx)
+
+
+def _pin(ctx: PinContext) -> Iterator[Finding]:
     pin = ctx.pin
     if any(is_hole(c) for c in pin.text) or pin.kind not in ("requirement", "python", "base"):
         return
@@ -122,6 +127,39 @@ def judge_pin(ctx: PinContext) -> Iterator[Finding]:
 
 
 def judge_file(ctx: Context) -> Iterator[Finding]:
+    """Judge what only the whole file shows: a generated list of requirements, a distribution's own Python."""
+    yield from _listed(ctx)
+    yield from _distribution_python(ctx)
+
+
+def _regenerated(ctx: Context, pin: Pin) -> bool:
+    """Tell whether a pin is one line of a generated list, which is answered as a whole: generate it anew."""
+    return pin.kind == "requirement" and bool(pin.locked) and any(p.kind == "generated" for p in ctx.reading.problems)
+
+
+def _listed(ctx: Context) -> Iterator[Finding]:
+    """Report a generated list (a lock file) once, with every conflicting line of it."""
+    pins = [p for p in ctx.reading.pins if _regenerated(ctx, p)]
+    found = sorted(
+        (f for p in pins for f in _pin(PinContext(**vars(ctx), pin=p))), key=lambda f: (f.severity != "error", f.span)
+    )
+    if len(found) < 2:
+        yield from found
+        return
+    reason = next(p.locked for p in pins)
+    whole = found[0]
+    count = f"{len(found)} requirements of this file do not go with vLLM {ctx.target.version}"
+    related = [f"line {ctx.source.position(f.span.start)[0]}: {_briefly(f)}" for f in found]
+    whole.code, whole.message, whole.related = "VM706", f"{count}: {reason}", related
+    whole.subject, whole.replacement, whole.help = ctx.path.rsplit("/", 1)[-1], None, "Generate the file anew."
+    yield whole
+
+
+def _briefly(found: Finding) -> str:
+    return f"{found.subject}, vLLM requires {found.replacement}" if found.replacement else found.message
+
+
+def _distribution_python(ctx: Context) -> Iterator[Finding]:
     """Report vLLM installed for a distribution's own Python that the target does not run on."""
     wanted = specifier_of(str(ctx.target.facts.get("python") or ""))
     installs = [p for p in pins_of_vllm(ctx.reading.pins) if p.kind in ("requirement", "url", "git")]
