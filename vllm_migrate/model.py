@@ -205,6 +205,8 @@ class Site:
     """Container that takes an added word when the site has none of its own."""
     entry_home: Container | None = None
     variable_home: Container | None = None
+    hollow: bool = False
+    """The site is made of its arguments alone: when all of them go, it goes."""
 
     @property
     def place(self) -> Span:

@@ -118,15 +118,13 @@ def _plain(text: str) -> str:
 
 
 def _compare(before: Reading, after: Reading, changes: Sequence[Change]) -> None:
-    if len(before.sites) != len(after.sites):
-        raise NotProved(f"the edited text has {len(after.sites)} launches instead of {len(before.sites)}")
     removed = {id(c.item) for c in changes if isinstance(c, Remove)}
     replaced = {id(c.item): c for c in changes if isinstance(c, Replace)}
     renamed = {id(c.item): c.name for c in changes if isinstance(c, Rename)}
     words = [c for c in changes if isinstance(c, InsertWords)]
     # A variable may be a pin at the same time (`CC=gcc-11`): the pins are compared for it.
     pinned = _pinned(before, replaced)
-    for old, new in zip(before.sites, after.sites, strict=True):
+    for old, new in _matched(before.sites, after.sites, removed, changes):
         if old.entry_point != new.entry_point:
             raise NotProved("a launch would start another program")
         wanted = _words(old, removed, replaced, words)
@@ -148,6 +146,35 @@ def _compare(before: Reading, after: Reading, changes: Sequence[Change]) -> None
         "environment",
         extra=bool(added) or bool(changes),
     )
+
+
+def _matched(
+    before: Sequence[Site], after: Sequence[Site], removed: set[int], changes: Sequence[Change]
+) -> list[tuple[Site, Site]]:
+    """Return old and new sites side by side; one that is made of arguments that all went may be gone."""
+    out: list[tuple[Site, Site]] = []
+    going = len(before) - len(after)
+    for site in before:
+        here = after[len(out)] if len(out) < len(after) else None
+        if going > 0 and _emptied(site, removed, changes) and (here is None or here.words or here.entries):
+            going -= 1
+        elif here is not None:
+            out.append((site, here))
+    if going or len(out) != len(after):
+        raise NotProved(f"the edited text has {len(after)} launches instead of {len(after) + going}")
+    return out
+
+
+def _emptied(site: Site, removed: set[int], changes: Sequence[Change]) -> bool:
+    """Tell whether a site that is made of its arguments loses all of them, and nothing else of it changes."""
+    arguments = [*site.words, *site.entries]
+    homes = {id(i.container) for i in arguments} | {id(site.word_home), id(site.entry_home)}
+    inserts = [c for c in changes if isinstance(c, (InsertWords, InsertEntry))]
+    if not site.hollow or any(id(c.container) in homes for c in inserts):
+        return False
+    kept = {id(v) for v in site.variables}
+    touched = any(id(item_of(c)) in kept for c in changes)
+    return not touched and all(id(i) in removed for i in arguments)
 
 
 def _words(

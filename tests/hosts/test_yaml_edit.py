@@ -310,13 +310,13 @@ def test_settings_lose_rename_and_change_keys() -> None:
     assert after == changed(samples.VALUES, "   # GiB\n", "   # GiB\n  seed: 3\n")
 
 
-def test_settings_and_their_last_argument_go_together() -> None:
+def test_values_that_lose_all_keep_their_key() -> None:
     def plan(reading: Reading) -> list[Change]:
         site = reading.sites[0]
         return [*(Remove(w) for w in site.words), *(Remove(e) for e in site.entries)]
 
     after = edited(samples.VALUES, plan)
-    assert "vllmConfig" not in after and "  tag: v0.11.0\nenv:\n" in after
+    assert "  tag: v0.11.0\nvllmConfig:\n  extraArgs: []\nenv:\n" in after
 
 
 def test_nested_values_change_as_little_as_possible() -> None:
@@ -346,14 +346,15 @@ def test_flow_mappings() -> None:
     )
 
 
-def test_a_config_file_is_never_emptied() -> None:
+def test_a_config_file_that_loses_all_is_an_empty_mapping() -> None:
     from vllm_migrate.hosts import Context
     from vllm_migrate.text import Region
 
-    source = Source.of("swap-space: 4\n", "c.yaml")
+    source = Source.of("# ours\nswap-space: 4\n\nbest-of: 2\n", "c.yaml")
     reading = yaml.read_config(Region.whole(source), Context("c.yaml"))
-    with pytest.raises(CannotRender):
-        reading.sites[0].entries[0].container.edits([Remove(reading.sites[0].entries[0])])
+    entries = reading.sites[0].entries
+    after = source.with_edits(entries[0].container.edits([Remove(e) for e in entries]))
+    assert after.text == "# ours\n{}\n"
 
 
 # -- templates
@@ -428,9 +429,24 @@ def test_yaml_inside_yaml_is_edited_through_both() -> None:
 
 
 def test_a_first_key_behind_a_dash() -> None:
-    text = "models:\n- vllmConfig: {swapSpace: 4}\n  name: a\n- name: b\n"
-    after = edited(text, lambda r: [Remove(entry(r, "swapSpace"))])
+    text = "models:\n- engine_kwargs: {swap_space: 4}\n  name: a\n- name: b\n"
+    after = edited(text, lambda r: [Remove(entry(r, "swap_space"))])
     assert after == "models:\n- name: a\n- name: b\n"
+
+
+def test_an_emptied_value_is_written_as_its_kind() -> None:
+    image = "image: vllm/vllm-openai:v1\n"
+    for text, nothing in (
+        ("extraArgs:   # ours\n  - --swap-space=4\n", "extraArgs: []   # ours\n"),
+        ("extraArgs: [\n  --swap-space=4,\n]\n", "extraArgs: []\n"),
+        ('extraArgs: "--swap-space=4"\n', 'extraArgs: ""\n'),
+        ("vllmConfig:\n  swapSpace: 4\n", "vllmConfig: {}\n"),
+    ):
+        after = edited(
+            image + text + "replicas: 1\n",
+            lambda r: [Remove(i) for i in (*r.sites[0].words, *r.sites[0].entries)],
+        )
+        assert after == image + nothing + "replicas: 1\n"
 
 
 def test_an_anchor_in_use_stays() -> None:

@@ -74,7 +74,7 @@ def _mapping(module: Module, maps: Maps, node: ast.expr) -> Site:
     home = cluster
     if cluster.home is None and len(found.builds) == 1:
         home = maps.cluster(found.builds[0], "entry")
-    site = Site("EngineArgs", "python", module.region, module.span(node), entry_home=home)
+    site = Site("EngineArgs", "python", module.region, module.span(node), entry_home=home, hollow=True)
     if isinstance(node, (ast.Dict, ast.Call)):
         inner, parent = maps.bracket(node), module.parents.get(node)
         call = module.parents.get(parent) if isinstance(parent, ast.keyword) else None

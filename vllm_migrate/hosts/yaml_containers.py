@@ -244,7 +244,10 @@ class Containers:
         end = max((p.end for p in (command.head, command.tail) if p is not None), default=node.start)
         site = Site(launch.entry_point, reader.document.host, reader.document.region, Span(start, max(end, start)))
         site.words = words[launch.first :]
-        site.owner = owner
+        # An image's own server runs without arguments too; of another launch nothing would be left to see.
+        site.owner, site.hollow = owner, launch.first == 0
+        if launch.entry_point == "values":
+            reader.document.kept |= {id(p.node) for p in (command.head, command.tail) if p is not None}
         site.open = command.open or any(w.splits for w in site.words)
         for i in launch.assignments:
             name, _, value = words[i].text.partition("=")

@@ -30,6 +30,7 @@ class Plan:
     removed: dict[int, set[int]] = field(default_factory=dict)
     inserted: dict[int, dict[int, list[list[str]]]] = field(default_factory=dict)
     nodes: dict[int, Node] = field(default_factory=dict)
+    emptied: set[int] = field(default_factory=set)
     spots: list[Edit] = field(default_factory=list)
 
     def remove(self, collection: Node, index: int) -> None:
@@ -49,6 +50,8 @@ class Document:
     """The text of all documents of a file or guest, and what is needed to edit it.
 
     fragile: names of keys that may not go although nothing is left of their value.
+    kept: collections and scalars whose key stays when nothing is left of them, written `[]`, `{}` or `""`:
+    what reads them (a chart's template, a loader) may not take a missing key, or would take its own default.
     """
 
     host: str
@@ -57,6 +60,7 @@ class Document:
     roots: list[Node]
     only_json: bool = False
     fragile: frozenset[str] = frozenset({"value"})
+    kept: set[int] = field(default_factory=set)
 
     @property
     def text(self) -> str:
@@ -95,7 +99,9 @@ class Document:
                 continue
             removed = plan.removed.get(key, set())
             inserted = {i: list(v) for i, v in plan.inserted.get(key, {}).items()}
-            if node.flow:
+            if key in plan.emptied:
+                out += self._emptied(node)
+            elif node.flow:
                 out += self._flow(node, removed, inserted)
             else:
                 out += self._block(node, removed, inserted)
@@ -146,6 +152,9 @@ class Document:
             gone = plan.removed.get(id(node), set())
             if not gone or len(gone) < len(node.children) or any(plan.inserted.get(id(node), {}).values()):
                 continue
+            if id(node) in self.kept:
+                plan.emptied.add(id(node))
+                continue
             use = node.uses[0] if node.uses else None
             if use is None or use.holder is None:
                 raise CannotRender("nothing would be left of the document")
@@ -170,6 +179,21 @@ class Document:
         if use.holder is None:
             return False
         return use.index in plan.removed.get(id(use.holder), ()) or self._gone(use.holder, plan)
+
+    def _emptied(self, node: Node) -> list[Edit]:
+        """Write a collection of which nothing is left."""
+        nothing = "{}" if node.kind == "mapping" else "[]"
+        last = self._end(node, len(node.children) - 1)
+        if node.flow:
+            return [Edit(node.body, node.end, nothing)]
+        use = node.uses[0] if node.uses else None
+        if use is None or use.holder is None:
+            return [Edit(self.begin(node, 0), last, nothing)]
+        key = use.holder.pairs[use.index].key if use.holder.kind == "mapping" else None
+        colon = self.text.find(":", key.end) + 1 if key is not None else 0
+        if not colon or node.anchor or node.tag or self.line_end(colon) >= self.begin(node, 0):
+            raise CannotRender("an empty collection cannot be written here")
+        return [Edit(colon, colon, " " + nothing), self._cut(self.next_line(colon), self.next_line(last))]
 
     # -- flow collections
 

@@ -210,6 +210,9 @@ class StringHome(Home):
         put_scalar(self.document, plan, self.node, text, letters=self.region.spellings)
 
     def _vanish(self, plan: Plan) -> None:
+        if id(self.node) in self.document.kept:
+            put_scalar(self.document, plan, self.node, "")
+            return
         use = self.node.uses[0]
         if use.holder is None:
             raise CannotRender("nothing would be left of the document")

@@ -247,7 +247,8 @@ class Settings:
             return
         self._touch_up(use)
         site = Site(entry_point, reader.document.host, reader.document.region, span, words, entries)
-        site.owner = owner
+        site.owner, site.hollow = owner, True
+        self._keep_emptied(entry_point, settings, lists)
         site.open = open_ended or any(w.splits for w in words) or (entry_point == "values" and not entries)
         site.word_home = home
         if settings is not None and not settings.use.alias:
@@ -257,6 +258,13 @@ class Settings:
         site.variable_home = env_home
         site.pins = self._pins(node, owner)
         reader.out.sites.append(site)
+
+    def _keep_emptied(self, entry_point: str, settings: Pair | None, lists: Sequence[Pair]) -> None:
+        """Note which keys stay when emptied: those of values, which a template or a default is written for."""
+        if entry_point == "values":
+            self.reader.document.kept |= {id(p.node) for p in lists}
+            if settings is not None and not settings.use.alias:
+                self.reader.document.kept.add(id(settings.node))
 
     def _alone(self, node: Node, path: Path) -> bool:
         """Tell whether a custom resource passes the list on as it is."""
@@ -381,7 +389,9 @@ class Settings:
         site = Site(entry_point, reader.document.host, reader.document.region, Span(node.start, node.end))
         site.entries = reader.items.entries(node)
         site.entry_home = reader.items._map_home(node)
-        site.owner = reader.context.owner
+        site.owner, site.hollow = reader.context.owner, True
+        # `--config` takes an empty mapping, but not an empty file.
+        reader.document.kept.add(id(node))
         for pair in node.pairs:
             reader.done |= {id(pair), id(pair.node)}
         reader.out.sites.append(site)
