@@ -87,8 +87,9 @@ def _value(text: str, at: int, depth: int) -> Node:
 def rewrite(text: str, new: Any) -> str:
     """Return the JSON text with the value `new`, changing no more of it than needed.
 
-    Members that stay keep their spelling and place; a removed member takes its comma; new members come
-    last, or in the place of a removed one; spacing follows the text's own.
+    Members that stay keep their spelling and place; a removed member takes its comma; new members come in
+    the place of removed ones where there are enough of these, or the value has them there, else last; spacing
+    follows the text's own.
     """
     node = parse(text)
     return apply_edits(text, _edits(text, node, new))
@@ -107,12 +108,14 @@ def _object_edits(text: str, node: Node, new: dict[str, Any]) -> list[Edit]:
     edits: list[Edit] = []
     old_keys = [m[0] for m in node.members]
     added = [k for k in new if k not in old_keys]
+    renames = len(added) <= sum(1 for k in old_keys if k not in new)
+    order = list(new)
     kept: list[int] = []
     for i, (name, key_start, key_end, child) in enumerate(node.members):
         if name in new:
             kept.append(i)
             edits += _edits(text, child, new[name])
-        elif added:
+        elif added and (renames or _comes_here(added[0], old_keys[i + 1 :], order)):
             # A new member takes the place of the one that goes: a rename stays one small change.
             fresh = added.pop(0)
             kept.append(i)
@@ -125,6 +128,12 @@ def _object_edits(text: str, node: Node, new: dict[str, Any]) -> list[Edit]:
         written = "".join(f",{gap}{json.dumps(k)}:{colon}{dumps_like(text, new[k])}" for k in added)
         edits.append(Edit(last, last, written))
     return edits
+
+
+def _comes_here(fresh: str, following: list[str], order: list[str]) -> bool:
+    """Tell whether the new value puts a member before the next one that stays."""
+    after = next((k for k in following if k in order), None)
+    return after is None or order.index(fresh) < order.index(after)
 
 
 def _removals(node: Node, kept: list[int]) -> list[Edit]:

@@ -144,7 +144,7 @@ def _accepted(ctx: SiteContext, result: Result, depth: int) -> tuple[list[Result
             return [result], "safe", ""
         surface, name, only = "variable", result.variable, ""
     else:
-        if option_taken(ctx, result.option, result.path):
+        if target.takes(result.option, result.path, ctx.site.entry_point):
             return [result], "safe", ""
         surface = "key" if result.path else "option"
         name = result.name
@@ -154,35 +154,6 @@ def _accepted(ctx: SiteContext, result: Result, depth: int) -> tuple[list[Result
         raise NoFix(f"{result.name}, which replaces it, does not exist in {target.version}")
     results, safety, why, _ = find_answer(ctx, onward, result.value, result.holes, depth + 1)
     return results, safety, why
-
-
-def option_taken(ctx: SiteContext, option: str, path: Sequence[str] = ()) -> bool:
-    """Tell whether the target takes an option (and the keys inside its JSON object) at this kind of site."""
-    target = ctx.target
-    if ctx.site.entry_point in KEYWORDS:
-        attrs = target.keyword(option.lstrip("-").replace("-", "_"), ctx.site.entry_point)
-        if attrs is None:
-            return False
-        match = target.option(option)
-        config = attrs.get("config") or (match.attrs.get("config") if match.option else None)
-    else:
-        match = target.option(option)
-        if match.option is None or not match.exact:
-            return False
-        config = match.attrs.get("config")
-    if not path or not config:
-        return True
-    fields = target.config_fields(config)
-    for i, part in enumerate(path):
-        if not fields:
-            return True
-        if part not in fields:
-            return False
-        nested = fields[part].get("config")
-        if i + 1 < len(path) and nested is None:
-            return True
-        fields = target.config_fields(nested) if nested else {}
-    return True
 
 
 def make_fixes(ctx: SiteContext, answers: Sequence[Answer]) -> None:

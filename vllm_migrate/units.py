@@ -139,7 +139,7 @@ class Planner:
                 origin = self.tree.files[finding.path].judged.origins.get(id(finding.site))
                 if origin is None or origin.version is None or self.data.config.from_ is not None:
                     continue
-                if self._accepts(origin.version, finding.fix):
+                if self._accepts(origin.version, finding.fix, finding.site.entry_point):
                     continue
                 for path, pin in origin.pins:
                     file = self.tree.files[path]
@@ -164,7 +164,7 @@ class Planner:
             groups.setdefault(_root(parent, id(part)), Unit()).parts.append(part)
         self.units = list(groups.values())
 
-    def _accepts(self, version: str, fix: Fix) -> bool:
+    def _accepts(self, version: str, fix: Fix, surface: str) -> bool:
         from vllm_migrate.catalog import UnknownRelease
 
         try:
@@ -173,12 +173,8 @@ class Planner:
             return not fix.needs
         for section, name in fix.needs:
             if section == "options":
-                head, _, tail = name.partition(".")
-                match = release.option(head)
-                if match.option is None or not match.exact:
-                    return False
-                config = match.attrs.get("config")
-                if tail and config and tail.split(".")[0] not in release.config_fields(str(config)):
+                head, *path = name.split(".")
+                if not release.takes(head, path, surface):
                     return False
             elif (name.startswith("VLLM_") or section != "variables") and not release.has(section, name):
                 return False

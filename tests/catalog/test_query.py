@@ -71,6 +71,18 @@ def test_sections_are_those_of_the_release(catalog: Catalog) -> None:
         catalog.release("0.9.0").section("optoins")
 
 
+def test_what_a_release_takes() -> None:
+    old, new = load().release("0.8.5"), load().release("0.33.0")
+    assert old.takes("--swap-space") and not new.takes("--swap-space")
+    assert not new.takes("--tensor-parallel")  # an abbreviation of a name is no name
+    assert new.takes("--speculative-config", ("method",)) and not new.takes("--speculative-config", ("nonsense",))
+    assert new.takes("--compilation-config", ("pass_config", "fuse_norm_quant"))
+    assert not new.takes("--compilation-config", ("pass_config", "nonsense"))
+    assert new.takes("--hf-overrides", ("anything", "below"))  # no class: any key is taken
+    assert new.takes("--port", surface="serve") and not new.takes("--port", surface="LLM")
+    assert new.takes("--swap-space", surface="LLM") is False and old.takes("--swap-space", surface="LLM")
+
+
 class TestOption:
     def test_exact_and_underscores(self, catalog: Catalog) -> None:
         release = catalog.release("0.9.0")

@@ -78,6 +78,29 @@ class Release:
             return None
         return attrs
 
+    def takes(self, option: str, path: Sequence[str] = (), surface: str = "") -> bool:
+        """Tell whether this release takes an option and the keys below it inside its JSON object.
+
+        option: `--name`. surface: the class whose keywords are meant, "serve" or "api_server" for what only
+        one of the two takes, "" for any command line. Keys of what the catalog has no class for are taken.
+        """
+        match = self.option(option, surface if surface in ("serve", "api_server") else "")
+        attrs: Mapping[str, Any] | None = match.attrs if match.option is not None and match.exact else None
+        config = match.attrs.get("config") if match.option is not None else None
+        if surface in ("LLM", "EngineArgs", "AsyncEngineArgs"):
+            attrs = self.keyword(option.lstrip("-").replace("-", "_"), surface)
+            config = (attrs or {}).get("config") or config
+        if attrs is None:
+            return False
+        for part in path:
+            fields = self.config_fields(config) if config else {}
+            if not fields:
+                return True
+            if part not in fields:
+                return False
+            config = fields[part].get("config")
+        return True
+
     def config_fields(self, class_name: str) -> Facts:
         """Return field -> attrs of a config class, empty where the release has no such class."""
         prefix = class_name + "."

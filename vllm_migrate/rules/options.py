@@ -14,13 +14,13 @@ from vllm_migrate.planning import (
     make_fixes,
     negative_form,
     object_of,
-    option_taken,
     value_text,
 )
 from vllm_migrate.rules.answers import answer_for, finding_of
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.rules.objects import judge_key, judge_object
 from vllm_migrate.rules.registry import Rule
+from vllm_migrate.rules.speculative import replace_drafts
 
 RULES = (
     Rule(
@@ -65,6 +65,7 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
             answers += judge_key(ctx, argument, argument.path, argument.value)
         else:
             answers += _accepted(ctx, argument)
+    replace_drafts(ctx, answers)
     make_fixes(ctx, [a for a in answers if not a.finding.withheld])
     for answer in answers:
         if not _plugin(ctx, answer):
@@ -297,7 +298,7 @@ def _defaults(ctx: SiteContext) -> Iterator[Finding]:
         for m in ctx.migrations.of_surface("option")
         if m.code == "VM109" and m.changed(ctx.origin, ctx.target.version) and m.name not in given
     ]
-    changed = [m for m in changed if option_taken(ctx, m.name)]
+    changed = [m for m in changed if ctx.target.takes(m.name, surface=ctx.site.entry_point)]
     if not changed:
         return
     names = ", ".join(dict.fromkeys(m.name for m in changed))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import fnmatch
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, find, model_of
+from vllm_migrate.distribution import read
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.migrations import Migration
 from vllm_migrate.model import Remove
-from vllm_migrate.planning import object_of, value_text, write_object
+from vllm_migrate.planning import Answer, Result, object_of, value_text, write_object
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.rules.registry import Rule
 
@@ -38,14 +40,12 @@ N-gram needs neither and keeps the output distribution.
 )
 
 CONFIG = "--speculative-config"
-_DRAFT_KEYS = (
-    "model",
-    "draft_tensor_parallel_size",
-    "quantization",
-    "revision",
-    "code_revision",
-    "max_model_len",
-)
+_DROPPED = "the launch goes on without speculation: outputs stay the same, latency grows"
+
+
+@lru_cache(maxsize=1)
+def _facts() -> dict[str, Any]:
+    return read("speculation.json")
 
 
 def judge_site(ctx: SiteContext) -> Iterator[Finding]:
@@ -114,7 +114,7 @@ def _offer(
             "unsafe",
             "remove speculative decoding",
             [Remove(i) for i in items],
-            "the launch goes on without speculation: outputs stay the same, latency grows",
+            _DROPPED,
         )
         finding.replacement = None
         return
@@ -127,11 +127,16 @@ def _offer(
         return
     new = copy.deepcopy(held)
     new["method"] = choice.method
-    for key in _DRAFT_KEYS:
+    for key in _draft_keys():
         new.pop(key, None)
     if choice.model:
         new["model"] = choice.model
-    ordered = {k: new[k] for k in sorted(new, key=lambda k: list(held).index(k) if k in held else len(held))}
+    for key, value in _added_keys(ctx, choice.method, new).items():
+        new[key] = value
+    places = {k: i for i, k in enumerate(held)}
+    # A method that was read from the draft's own files takes the place of the draft.
+    places.setdefault("method", places.get("model", len(held)))
+    ordered = {k: new[k] for k in sorted(new, key=lambda k: places.get(k, len(held)))}
     finding.replacement = f"{CONFIG}.method {choice.method}"
     finding.fix = Fix(
         "unsafe",
@@ -142,11 +147,58 @@ def _offer(
     )
 
 
+def _draft_keys() -> list[str]:
+    keys: list[str] = _facts()["draft_keys"]["keys"]
+    return keys
+
+
+def _added_keys(ctx: SiteContext, method: str, held: Container[str]) -> dict[str, Any]:
+    """Return what a method should be given besides its name, where neither key is set and the target has them."""
+    keys: dict[str, Any] = _facts()["methods"].get(method, {}).get("keys", {})
+    if any(k in held for k in keys) or not all(ctx.target.takes(CONFIG, [k]) for k in keys):
+        return {}
+    return keys
+
+
 def _why(method: str) -> str:
-    if method == "ngram":
-        return "another draft method: the output distribution stays, the acceptance rate changes; measure it"
-    if method == "suffix":
-        return "suffix decoding needs the package arctic-inference and another model runner; measure it"
-    if method == "mtp":
-        return "only for a target model that ships MTP layers; the token count must suit them"
-    return "the draft must have been trained for this target model; measure its acceptance rate"
+    default = "the draft must have been trained for this target model; measure its acceptance rate"
+    return str(_facts()["methods"].get(method, {}).get("why") or default)
+
+
+def replace_drafts(ctx: SiteContext, answers: Sequence[Answer]) -> None:
+    """Change answers that would write a draft the target has no loader for: the replacement comes at once.
+
+    An old option that names such a draft would else be moved first and found removed in its new place.
+    """
+    held = {r.path[0]: (a, r) for a in answers for r in a.results if r.option == CONFIG and len(r.path) == 1}
+    answer, result = held.get("model", (None, None))
+    if answer is None or result is None or not isinstance(result.value, str):
+        return
+    migration = _removed(ctx, {"model": result.value})
+    if migration is None:
+        return
+    answer.finding.related.append(migration.title)
+    model = model_of(ctx.arguments)
+    choice = ctx.config.speculator_for(model)
+    methods = ctx.target.section("speculative_methods")
+    if choice is None or (choice.method != "drop" and methods and choice.method not in methods):
+        reason = f"no replacement for the draft {result.value} is configured"
+        for one in {id(a): a for a, _ in held.values()}.values():
+            one.finding.withheld = reason
+        return
+    gone = set(held) if choice.method == "drop" else set(_draft_keys())
+    for key, (one, own) in held.items():
+        if key in gone:
+            one.results = [r for r in one.results if r is not own]
+    answer.safety, answer.note = "unsafe", ""
+    if choice.method == "drop":
+        answer.why = _DROPPED
+        return
+    answer.why = _why(choice.method)
+    new: dict[str, Any] = {"method": choice.method}
+    if choice.model:
+        new["model"] = choice.model
+    answer.results[:0] = [Result(CONFIG, (k,), "", v) for k, v in new.items()]
+    last = held.get("num_speculative_tokens", (answer, result))[0]
+    more = _added_keys(ctx, choice.method, held)
+    last.results += [Result(CONFIG, (k,), "", v) for k, v in more.items()]
