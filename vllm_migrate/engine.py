@@ -72,7 +72,8 @@ class Tree:
         if name not in self._looked:
             self._looked.add(name)
             self._look(name)
-        return [(p, self.files[p].reading) for p in sorted(self._folders.get(name, ()))]
+        readings = [(p, self.files[p].reading) for p in sorted(self._folders.get(name, ()))]
+        return [(p, reading) for p, reading in readings if not reading.documentation]
 
     def _look(self, name: str) -> None:
         import os

@@ -48,11 +48,14 @@ Readings = Callable[[str], Iterable[tuple[str, Reading]]]
 
 
 def origin_of(site: Site, path: str, reading: Reading, config: Config, folder: Readings) -> Origin:
-    """Return the origin of a launch: same container, same file, same folder, then upwards to the root."""
+    """Return the origin of a launch: same container, same file, same folder, then upwards to the root.
+
+    The examples of a document are each their own: a pin in one says nothing of the next.
+    """
     levels: list[Callable[[], list[tuple[str, Pin]]]] = [
         lambda: [(path, p) for p in site.pins],
         lambda: [(path, p) for p in reading.pins if site.owner and p.owner == site.owner],
-        lambda: [(path, p) for p in reading.pins],
+        lambda: [] if reading.documentation else [(path, p) for p in reading.pins],
     ]
     return _nearest(levels, path, config, folder)
 

@@ -54,6 +54,8 @@ class _Subject:
     wanted: str | None
     folder: Readings
     out: Judged
+    examples: bool = False
+    """The file shows examples that are only reported: one that pins its own release is judged by that."""
 
     def context(self, target: Release, version: str | None, device: str) -> Context:
         """Return what all rules see: the file between `version` (where it is now) and the target."""
@@ -78,6 +80,9 @@ _PROBLEMS: dict[str, tuple[str, Severity]] = {
     "generated": ("VM003", "info"),
 }
 
+_NOTES = ("VM109", "VM508")
+"""Codes of notes on launches that run."""
+
 
 def judge(path: str, source: Source, reading: Reading, data: Data, to: str | None, folder: Readings) -> Judged:
     """Return the findings of a file for one target (None: each launch's own release, else the newest).
@@ -87,7 +92,8 @@ def judge(path: str, source: Source, reading: Reading, data: Data, to: str | Non
     from_, configured = data.config.releases_at(path)
     wanted = to if to is not None else (configured[0] if configured else None)
     out = Judged()
-    subject = _Subject(path, source, reading, data, wanted, folder, out)
+    examples = reading.documentation and data.config.markdown != "fix"
+    subject = _Subject(path, source, reading, data, wanted, folder, out, examples)
     _problems(path, reading, wanted or data.catalog.latest, out)
     for site in reading.sites:
         origin = origin_of(site, path, reading, data.config, folder)
@@ -104,7 +110,25 @@ def judge(path: str, source: Source, reading: Reading, data: Data, to: str | Non
     if any(f.severity == "info" and f.code == "VM003" for f in out.findings) and len(out.findings) == 1:
         # That a file is generated only matters where something in it would have to change.
         out.findings.clear()
+    if reading.documentation:
+        # Nothing in a document runs: notes on what its example relies on are noise.
+        out.findings[:] = [f for f in out.findings if f.code not in _NOTES]
+    if examples:
+        _only_report(out)
     return out
+
+
+def _only_report(out: Judged) -> None:
+    """Keep what an example would fail with or get wrong, without fixes."""
+    out.findings[:] = [f for f in out.findings if f.severity != "info"]
+    out.pin_findings.clear()
+    out.notices.clear()
+    for finding in out.findings:
+        if finding.fix is not None:
+            finding.fix = None
+            finding.withheld = (
+                "examples in documents are only reported; `markdown: fix` in the configuration edits them"
+            )
 
 
 def _problems(path: str, reading: Reading, to: str, out: Judged) -> None:
@@ -149,7 +173,8 @@ def _target(data: Data, wanted: str | None, version: str | None) -> tuple[Releas
 def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> None:
     path, source, reading, data, out = subject.path, subject.source, subject.reading, subject.data, subject.out
     version = from_ or origin.version
-    target, note = _target(data, subject.wanted, version)
+    wanted = None if subject.examples and _own(site, origin) else subject.wanted
+    target, note = _target(data, wanted, version if wanted is not None or from_ is None else origin.version)
     common = subject.context(target, version, origin.device)
     ctx = SiteContext(
         **vars(common),
@@ -183,9 +208,16 @@ def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> N
     out.findings += found
 
 
+def _own(site: Site, origin: Origin) -> bool:
+    """Tell whether a launch is pinned where it stands."""
+    return origin.version is not None and any(p is q for p in site.pins for _, q in origin.pins)
+
+
 def _pin(subject: _Subject, pin: Pin, nearest: str | None, device: str) -> None:
     data, wanted, out = subject.data, subject.wanted, subject.out
     said = version_of(pin, data.config)
+    if subject.examples and said is not None and said.version:
+        wanted = None
     version = said.version if said is not None and said.version else nearest
     if moving(pin):
         # A tag that moves does not stand where a pin beside it stands.
@@ -210,4 +242,3 @@ def launches_refuse(findings: Iterable[Finding]) -> dict[str, int]:
             name = f"{finding.code} {finding.subject}"
             out[name] = out.get(name, 0) + 1
     return out
-

@@ -240,6 +240,8 @@ class Reading:
     """The format's parser recovers from what it does not know, so a syntax problem is only a note."""
     links: list[str] = field(default_factory=list)
     """Files this one refers to, relative to it (`-r`, `--config`, a chart's values)."""
+    documentation: bool = False
+    """The file shows examples to people: it says nothing of what the launches beside it run on."""
 
     def extend(self, other: Reading) -> None:
         self.sites += other.sites

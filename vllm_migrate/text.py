@@ -298,12 +298,10 @@ class Region:
 
         None where the span cuts through an escape or the new text cannot be written at that place.
         """
-        region: Region = self
-        here, text = Span(start, end), new
-        while region.parent is not None:
-            up = region.to_parent(here.start, here.end)
-            escaped = region.written(text, here.start, here.end) if text else text
-            if up is None or escaped is None:
-                return None
-            here, text, region = up, escaped, region.parent
-        return Edit(here.start, here.end, text)
+        if self.parent is None:
+            return Edit(start, end, new)
+        up = self.to_parent(start, end)
+        written = self.written(new, start, end) if new else new
+        if up is None or written is None:
+            return None
+        return self.parent.edit(up.start, up.end, written)

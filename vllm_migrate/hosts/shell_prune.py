@@ -20,7 +20,7 @@ from vllm_migrate.model import (
     Replace,
     container_of,
 )
-from vllm_migrate.text import Edit, Region
+from vllm_migrate.text import Edit, Region, line_start
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.shell_script import Script
@@ -131,6 +131,9 @@ def _first_lines(region: Region, edit: Edit) -> Edit | None:
         return None
     here, after = region.to_parent(0, edit.end), region.to_parent(edit.end, edit.end + 1)
     if here is None or after is None or after.start <= here.end:
+        return None
+    if line_start(region.parent.text, here.start) == here.start:
+        # The region itself takes whole lines.
         return None
     return region.parent.edit(here.start, after.start, "")
 
