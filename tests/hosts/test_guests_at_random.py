@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_hosts import check_identity, read, render
+from small_hosts import check_identity, items, read, render
 
-from vllm_migrate.hosts import markdown, notebook
+from vllm_migrate.hosts import Context, host_for, markdown, notebook, terraform
 from vllm_migrate.hosts.shell_quote import quote
-from vllm_migrate.model import Change, InsertEntry, InsertWords, Remove, Replace
+from vllm_migrate.model import Change, InsertEntry, InsertWords, Remove, Rename, Replace
+from vllm_migrate.text import Region, Source
 
 TEXTS = ["--x", "4", "a b", 'say "hi"', "it's", "100%", '{"a": [1]}', "ü", "back\\slash"]
 VALUES: list[Any] = [4, 0.5, True, "half", 'say "hi"', "ü\u2028", None]
@@ -145,3 +146,118 @@ def test_commands_of_documents(
     assert shown[:head] == ["# vllm", "", f"{lead}```bash", f"{prefix}{prompt}export A=1"]
     assert shown[-tail:] == [f"{prefix}```", "", "vllm after", ""]
     assert all(line.startswith(prefix) for line in shown[head:-tail])
+
+
+def hcl(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    WORDS,
+    st.lists(st.sampled_from(["", "\n      ", " # note\n      ", "\n      // note\n      "]), min_size=7, max_size=7),
+    st.booleans(),
+    st.booleans(),
+    st.data(),
+)
+def test_lists_of_terraform(words: list[str], gaps: list[str], comma: bool, crlf: bool, data: st.DataObject) -> None:
+    items = ",".join(gap + hcl(w) for w, gap in zip(["m", *words], gaps, strict=False))
+    text = (
+        'resource "a" "vllm" {\n  container {\n    command = ["vllm", "serve"]\n    args = ['
+        + items
+        + ("," if comma else "")
+        + "\n    ]\n    port = 1\n  }\n}\n"
+    )
+    text = text.replace("\n", "\r\n") if crlf else text
+    after = change_words(terraform, text, "main.tf", words, data)
+    assert ("\n" not in after.replace("\r\n", "")) is crlf
+    assert after.replace("\r\n", "\n").endswith("]\n    port = 1\n  }\n}\n")
+
+
+@settings(max_examples=100, deadline=None)
+@given(WORDS, BREAKS, st.sampled_from(["", "-"]), st.booleans(), st.data())
+def test_scripts_of_terraform(words: list[str], breaks: list[bool], dash: str, crlf: bool, data: st.DataObject) -> None:
+    lines = ["#!/bin/sh", "%{ if var.x ~}", *command_of(words, breaks).split("\n"), "%{ endif ~}", "echo ${var.y}"]
+    indent = "    " if dash else ""
+    text = f"user_data = <<{dash}EOT\n" + "".join(f"{indent}{line}\n" for line in lines) + f"{indent}EOT\n"
+    text = text.replace("\n", "\r\n") if crlf else text
+    after = change_words(terraform, text, "main.tf", words, data)
+    assert ("\n" not in after.replace("\r\n", "")) is crlf
+    for line in (lines[0], lines[1], lines[-2], lines[-1], "EOT"):
+        assert f"{indent}{line}\n" in after.replace("\r\n", "\n")
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.sampled_from(["1", "a b", 'q"q', "", "ü"]), min_size=1, max_size=4),
+    st.sampled_from(["blocks", "map", "object", "objects", "strings"]),
+    st.booleans(),
+    st.data(),
+)
+def test_environments_of_terraform(values: list[str], shape: str, crlf: bool, data: st.DataObject) -> None:
+    pairs = [(f"V{i}", hcl(v)) for i, v in enumerate(values)]
+    if shape == "blocks":
+        env = "".join(f'    env {{\n      name  = "{n}"\n      value = {v}\n    }}\n' for n, v in pairs)
+    elif shape == "map":
+        env = "    env {\n" + "".join(f"      {n} = {v}\n" for n, v in pairs) + "    }\n"
+    elif shape == "object":
+        env = "    environment = { " + ", ".join(f"{n} = {v}" for n, v in pairs) + " }\n"
+    elif shape == "objects":
+        env = "    environment = [" + ", ".join(f'{{ name = "{n}", value = {v} }}' for n, v in pairs) + "]\n"
+    else:
+        env = "    env = [" + ", ".join(hcl(f"{n}={json.loads(v)}") for n, v in pairs) + "]\n"
+    image = 'image = "vllm/vllm-openai:v0.9.0"'
+    text = f'x "vllm" {{\n  container {{\n    {image}\n{env}    args = ["--model", "m"]\n  }}\n}}\n'
+    text = text.replace("\n", "\r\n") if crlf else text
+    found = read(terraform, text, "main.tf")
+    (site,) = found.sites
+    assert [(v.name, v.value) for v in site.variables] == [(f"V{i}", v) for i, v in enumerate(values)]
+    check_identity(found, text)
+    changes: list[Change] = []
+    expected: list[tuple[str, str | None]] = []
+    for variable in site.variables:
+        what = data.draw(st.sampled_from(["keep", "remove", "replace", "rename"]))
+        if what == "remove":
+            changes.append(Remove(variable))
+            continue
+        changes += [Replace(variable, "n ${x}")] if what == "replace" else []
+        changes += [Rename(variable, variable.name + "_NEW")] if what == "rename" else []
+        expected.append(
+            (variable.name + ("_NEW" if what == "rename" else ""), "n ${x}" if what == "replace" else variable.value)
+        )
+    after = render(found, text, changes)
+    again = read(terraform, after, "main.tf")
+    assert [(v.name, v.value) for v in again.sites[0].variables] == expected
+    assert ("\n" not in after.replace("\r\n", "")) is crlf
+    assert "[]" not in after and "{}" not in after.replace(" ", "").replace("\r\n", "").replace("\n", "")
+
+
+SAMPLES = {
+    "a.ipynb": notebook_of("%%bash\nvllm serve m \\\n  --a '1'\n%env VLLM_X=1\n!vllm serve {m[0]} --b", True, 1, True),
+    "README.md": "<!-- vllm -->\n> ```bash\n> $ vllm serve <m> \\\n>  --a 1\n> ```\n\n1. x\n"
+    "\n\n   ~~~yaml\n   args: [--a]\n   ~~~\n",
+    "guide.rst": ".. code-block:: python\n   :linenos:\n\n   from vllm import LLM\n   LLM('m')\n\nend\n",
+    "main.tf": 'x "y" {\n  a = <<-E\n    vllm serve ${m} --a %{ if x }"\n  E\n'
+    '  args = concat(["a\\n", 1], var.x) // c\n}\n',
+    "boot.sh.tftpl": "vllm serve ${m} --a $${X}\n%{ if y }\n",
+}
+
+
+@pytest.mark.parametrize("path", SAMPLES)
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_no_text_is_too_odd(path: str, data: st.DataObject) -> None:
+    text = SAMPLES[path]
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = min(len(text), start + data.draw(st.integers(0, 8)))
+        text = (
+            text[:start]
+            + data.draw(st.sampled_from(["", '"', "\n", "\\", "${", "}", "[", "```", "%", "\r", "ü"]))
+            + text[end:]
+        )
+    host = host_for(path, "")
+    assert host is not None
+    found = host.read(Region.whole(Source.of(text, path)), Context(path))
+    for item in items(found):
+        assert 0 <= item.place.start <= item.place.end <= len(text)

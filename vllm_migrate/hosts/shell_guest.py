@@ -10,7 +10,7 @@ from vllm_migrate.hosts.shell_region import heredoc_region
 from vllm_migrate.hosts.shell_script import LIMIT, Outer, Script
 from vllm_migrate.hosts.shell_tree import Node, Redirect
 from vllm_migrate.launch import basename, launchers
-from vllm_migrate.model import Dynamic, Item, Reading, Word, is_hole
+from vllm_migrate.model import Reading
 from vllm_migrate.text import Region
 
 if TYPE_CHECKING:
@@ -108,47 +108,3 @@ def _fed_to(words: list[str]) -> str:
             if "compose" in names[i:]:
                 return "yaml"
     return ""
-
-
-def finish(reading: Reading) -> None:
-    """Mark what an outer script fills in: letters other hosts took for text become run-time parts."""
-    items: list[Item] = [*reading.variables, *reading.pins]
-    for site in reading.sites:
-        items += [*site.words, *site.variables, *site.pins]
-        for entry in site.entries:
-            entry.value = _dynamic(entry.value, entry)
-    for item in items:
-        _holes(item)
-
-
-def _spelled(item: Item) -> str:
-    place = item.place
-    return item.region.source.text[place.start : place.end]
-
-
-def _holes(item: Item) -> None:
-    if getattr(item, "holes", ()):
-        return
-    name = "text" if hasattr(item, "text") else "value"
-    text = getattr(item, name, None)
-    if not isinstance(text, str) or not any(is_hole(c) for c in text):
-        return
-    found = re.findall(r"\$\{[^}]*\}|\$\([^)]*\)|\$\w+|`[^`]*`", _spelled(item))
-    letters = [c for c in text if is_hole(c)]
-    holes = found if len(found) == len(letters) else ["$"] * len(letters)
-    order = iter(range(len(letters)))
-    fresh = "".join(chr(0xE000 + next(order)) if is_hole(c) else c for c in text)
-    setattr(item, name, fresh)
-    item.holes = tuple(holes)  # type: ignore[attr-defined]
-    if isinstance(item, Word) and len(fresh) == 1:
-        item.locked = item.locked or "written by the enclosing script"
-
-
-def _dynamic(value: object, item: Item) -> object:
-    if isinstance(value, str) and any(is_hole(c) for c in value):
-        return Dynamic(_spelled(item))
-    if isinstance(value, list):
-        return [_dynamic(v, item) for v in value]
-    if isinstance(value, dict):
-        return {k: _dynamic(v, item) for k, v in value.items()}
-    return value

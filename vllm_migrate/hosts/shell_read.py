@@ -262,7 +262,7 @@ class Reader:
             )
 
     def _guest(self, reading: Reading, text: str) -> None:
-        from vllm_migrate.hosts.shell_guest import finish
+        from vllm_migrate.hosts.filled import finish
 
         finish(reading)
         if any(is_hole(c) for c in text):
