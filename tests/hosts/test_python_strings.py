@@ -125,10 +125,38 @@ def test_a_script_as_an_item_of_a_list() -> None:
         'assert "vllm serve m --swap-space 4" in text\n',
         "# vllm serve m --swap-space 4\n",
         'z = "vllm serve process died"\n',
+        'HELP = "vllm serve m --swap-space 4"\nprint(HELP)\n',
+        'EPILOG = """\nvllm serve m --swap-space 4\n"""\np = ArgumentParser(epilog=EPILOG)\n',
+        'USAGE = """\nvllm serve m --swap-space 4\n"""\n',
+        'import textwrap\nprint(textwrap.dedent("""\n    vllm serve m --swap-space 4\n    """))\n',
+        'def usage():\n    return "vllm serve m --swap-space 4"\n',
+        'class C:\n    help = "vllm serve m --swap-space 4"\n',
+        'text = "vllm serve m --swap-space 4"\nlogger.info(text)\n',
+        'x = {"help": "vllm serve m --swap-space 4"}\n',
+        'a = "vllm serve m --swap-space 4"\nif a == b:\n    print(a)\n',
+        'sys.stderr.write("vllm serve m --swap-space 4")\n',
+        'a = "vllm serve m --swap-space 4"\nb = a.strip()\nprint(f"run {b}")\n',
     ],
 )
 def test_prose_is_no_launch(text: str) -> None:
     assert not read(text).sites
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a = "vllm serve m --swap-space 4"\nprint(a)\nos.system(a)\n',
+        'a = "vllm serve m --swap-space 4"\ndef f():\n    subprocess.run(shlex.split(a))\n',
+        'a = "vllm serve m --swap-space 4"\nb = a.format(1)\nsubprocess.run(["sh", "-c", b])\n',
+        'class C:\n    tool = "vllm serve m --swap-space 4"\n    def f(self):\n        run_cmd(self.tool)\n',
+        'LAUNCH_CMD = "vllm serve m --swap-space 4"\n',
+        'def build():\n    return "vllm serve m --swap-space 4"\n',
+        's = "vllm serve m --swap-space 4"\nPath("run.sh").write_text(s)\n',
+        'Container(command="vllm serve m --swap-space 4")\n',
+    ],
+)
+def test_what_is_run_or_leaves_the_module_is_a_launch(text: str) -> None:
+    assert [w for w in words(text) if w == "--swap-space"]
 
 
 def test_a_manifest_in_a_string() -> None:

@@ -12,76 +12,10 @@ from vllm_migrate.hosts.python_flow import Build, Flow
 from vllm_migrate.hosts.python_joined import Joined
 from vllm_migrate.hosts.python_region import Given, StringRegion, format_template, has_text, is_text, string_region
 from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.hosts.python_spoken import role, said
 from vllm_migrate.launch import launchers
 from vllm_migrate.model import Item, Reading, Site
 
-_RUNNERS = frozenset(
-    {
-        "system",
-        "popen",
-        "Popen",
-        "run",
-        "call",
-        "check_call",
-        "check_output",
-        "getoutput",
-        "getstatusoutput",
-        "create_subprocess_shell",
-        "run_commands",
-        "exec_command",
-        "send_keys",
-        "shell",
-        "sh",
-        "execute",
-        "exec_run",
-    }
-)
-_TALK = frozenset(
-    {
-        "print",
-        "debug",
-        "info",
-        "warning",
-        "warn",
-        "error",
-        "exception",
-        "critical",
-        "log",
-        "echo",
-        "secho",
-        "fail",
-        "skip",
-        "skipif",
-        "ArgumentParser",
-        "add_argument",
-        "option",
-        "Option",
-        "Argument",
-        "add_parser",
-        "write_stdout",
-        "markdown",
-        "Markdown",
-        "pprint",
-        "rule",
-        "status",
-        "FileNotFoundError",
-        "getLogger",
-        "compile",
-        "startswith",
-        "endswith",
-        "match",
-        "search",
-        "findall",
-        "sub",
-        "fullmatch",
-        "replace",
-        "split",
-        "count",
-        "find",
-        "index",
-    }
-)
-_TALK_KEYWORDS = frozenset({"help", "description", "epilog", "doc", "usage", "reason", "msg", "message", "title"})
 _YAML = re.compile(r"^[ \t]*(?:apiVersion|kind|services|spec):", re.MULTILINE)
 _DOCKER = re.compile(r"^FROM[ \t]+\S+", re.MULTILINE)
 _COMMAND = re.compile(
@@ -110,7 +44,7 @@ def read_strings(module: Module, flow: Flow, context: Context, skip: set[ast.AST
             continue
         assert isinstance(node, ast.expr)
         top = _top(module, node)
-        if top in seen or top in skip or _talks(module, top):
+        if top in seen or top in skip or said(module, top):
             continue
         seen.add(top)
         build = _build(module, flow, top)
@@ -141,7 +75,7 @@ def _template(node: ast.expr) -> ast.expr:
 def read_joined(module: Module, joined: Sequence[Joined], context: Context) -> Iterator[Told]:
     """Yield what lists of pieces of command text say once they are joined."""
     for one in joined:
-        if not _worth("".join(module.raw(g.expression) for g in one.given)) or _talks(module, one.node):
+        if not _worth("".join(module.raw(g.expression) for g in one.given)) or said(module, one.node):
             continue
         region = string_region(module, one.given, one.joint)
         if region is not None:
@@ -188,40 +122,6 @@ def _grown(build: Build) -> list[Given]:
     return [Given(e.statement.value, e.statement) for e in build.events if isinstance(e.statement, ast.AugAssign)]
 
 
-def _talks(module: Module, node: ast.expr) -> bool:
-    """Tell whether a string is said to a person, not run."""
-    child: ast.AST = node
-    for a in module.ancestors(node):
-        if isinstance(a, ast.keyword) and a.arg in _TALK_KEYWORDS:
-            return True
-        if isinstance(a, ast.Call) and child is not a.func:
-            func = a.func
-            name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-            return name in _TALK or name.endswith(("Error", "Exception", "Warning"))
-        if isinstance(a, ast.Compare) and child is a.left:
-            return True
-        if isinstance(a, (ast.Raise, ast.Assert)):
-            return True
-        if isinstance(a, ast.stmt):
-            return False
-        child = a
-    return False
-
-
-def _runs(module: Module, node: ast.expr, build: Build | None) -> bool:
-    """Tell whether a string is handed to something that runs it."""
-    for start in [node] if build is None else build.uses:
-        for a in module.ancestors(start):
-            if isinstance(a, ast.Call):
-                func = a.func
-                name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-                if name in _RUNNERS:
-                    return True
-            elif isinstance(a, ast.stmt):
-                break
-    return False
-
-
 def _read(module: Module, region: StringRegion, context: Context, node: ast.expr, build: Build | None) -> Told | None:
     text = region.text
     if "\n" in text and _YAML.search(text):
@@ -229,8 +129,11 @@ def _read(module: Module, region: StringRegion, context: Context, node: ast.expr
     elif "\n" in text and _DOCKER.search(text):
         reading = read_dockerfile(region, context)
     else:
+        use = role(module, node, script=text.startswith("#!"))
+        if use == "said":
+            return None
         reading = read_shell(region, context)
-        runs = _runs(module, node, build)
+        runs = use == "run"
         reading.sites = [s for s in reading.sites if runs or not _prose(region, s)]
         if not reading.sites and not runs and not _COMMAND.match(text):
             return None

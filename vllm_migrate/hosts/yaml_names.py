@@ -15,6 +15,11 @@ ENVIRONMENTS = (
     "environmentVariables",
     "Environment",
     "environment_variables",
+    "envVars",
+    "extraEnv",
+    "extraEnvs",
+    "extraEnvVars",
+    "additionalEnv",
 )
 SCRIPT_KEYS = frozenset((
     "run", "script", "setup", "cmd", "command", "commands", "before_script", "after_script",

@@ -254,6 +254,8 @@ class Settings:
         if settings is not None and not settings.use.alias:
             site.entry_home = items._map_home(settings.node)
         variables, env_home = self._environment(node, settings)
+        if entry_point == "values":
+            reader.document.kept |= {id(p.node) for n in names.ENVIRONMENTS if (p := node.find(n)) is not None}
         site.variables = [*reader.surroundings(), *variables]
         site.variable_home = env_home
         site.pins = self._pins(node, owner)
@@ -355,6 +357,8 @@ class Settings:
             if self._program(node, (*path, name)) == "other":
                 continue
             found, _ = reader.items.environment(pair)
+            if not reader.compose and reader.root.find("apiVersion") is None:
+                reader.document.kept.add(id(pair.node))
             for variable in found:
                 variable.scope = "file"
             reader.unseen += [v for v in reader.interesting(found) if v not in reader.unseen]

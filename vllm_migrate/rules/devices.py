@@ -47,7 +47,7 @@ _EVIDENCE = (
 
 def judge_site(ctx: SiteContext) -> Iterator[Finding]:
     """Judge the device variable of a launch."""
-    if ctx.site.entry_point not in COMMAND_LINES | KEYWORDS:
+    if ctx.site.entry_point not in COMMAND_LINES | KEYWORDS | {"values"}:
         return
     for variable in ctx.site.variables:
         if variable.name != VARIABLE:
@@ -165,11 +165,18 @@ def _obstacle(ctx: SiteContext, variable: Variable, text: str) -> tuple[str, str
     if len({n.lstrip("0") or "0" if n.isdigit() else n for n in names}) != len(names):
         return "the list names a GPU twice", ""
     ranks = _ranks(ctx)
+    if ranks is None and _of_values(ctx):
+        return "", "the chart may give the launch more options: the list must have as many GPUs as it uses"
     if ranks is None:
         return "", "how many GPUs the launch uses is only known at run time; the list must be that long"
     if ranks != len(names):
         return f"the list has {len(names)} GPUs but the launch uses {ranks}", ""
     return "", ""
+
+
+def _of_values(ctx: SiteContext) -> bool:
+    """Tell whether the launch itself stands elsewhere, in a template that these values go into."""
+    return ctx.site.entry_point == "values"
 
 
 def _uses_ray(ctx: SiteContext) -> bool:
@@ -230,6 +237,8 @@ def _changes(ctx: SiteContext, variable: Variable, text: str) -> list[Change] | 
             Remove(variable),
             InsertEntry(home, "device_ids", names, after=entries[-1] if entries else None),
         ]
+    if _of_values(ctx) and not site.words:
+        return None
     words = [f"{OPTION}={text}"] if all_glued(ctx) else [OPTION, text]
     try:
         return [Remove(variable), add_words(ctx, words, variable.holes)]
