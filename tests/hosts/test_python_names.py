@@ -61,7 +61,7 @@ def test_removal_of_variables() -> None:
 
 def test_the_only_variable_leaves_no_double_blank_line() -> None:
     text = 'import os\n\nos.environ["A"] = "1"\n\nfrom vllm import LLM\nLLM("m")\n'
-    assert without(text, "A") == 'import os\n\nfrom vllm import LLM\nLLM("m")\n'
+    assert without(text, "A") == 'from vllm import LLM\nLLM("m")\n'
     two = text.replace('"1"\n', '"1"\nos.environ["B"] = "1"\n')
     assert without(two, "A", "B") == without(text, "A")
     apart = text.replace('"1"\n', '"1"\n\nos.environ["B"] = "1"\n')
@@ -295,3 +295,17 @@ def test_attributes_strings_and_metrics_are_renamed() -> None:
 def test_optional_imports_are_guarded() -> None:
     text = "try:\n    from vllm.a import X\nexcept ImportError:\n    from vllm.b import X\n"
     assert all(m.guarded for m in read(text).mentions)
+
+
+def test_an_import_whose_last_use_goes_goes_too() -> None:
+    body = "from vllm import LLM\n\nos.environ['VLLM_USE_V1'] = '1'\nllm = LLM('m')\n"
+    kept = "from vllm import LLM\n\nllm = LLM('m')\n"
+
+    def after(text: str) -> str:
+        return changed(text, lambda r: [Remove(v) for v in r.sites[0].variables])
+
+    assert after("import os\n\n" + body) == kept
+    for stays in ("import os  # noqa: F401\n", "import os, sys\n"):
+        assert after(stays + body) == stays + kept
+    used = "import os\n" + body + "print(f'{os.getcwd()}')\n"
+    assert after(used).startswith("import os\n")

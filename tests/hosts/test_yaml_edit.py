@@ -276,7 +276,7 @@ def test_variables_of_maps_and_strings() -> None:
     after = edited(samples.COMPOSE, lambda r: [Replace(variable(r, "VLLM_USE_V1", 1), "a$b")])
     assert after == changed(samples.COMPOSE, "- VLLM_USE_V1=1", "- VLLM_USE_V1=a$$b")
     after = edited(samples.VALUES, lambda r: [Remove(variable(r, "VLLM_USE_V1"))])
-    assert after == gone(samples.VALUES, "env:", '  VLLM_USE_V1: "1"')
+    assert after == changed(samples.VALUES, 'env:\n  VLLM_USE_V1: "1"\n', "env: {}\n")
     after = edited(samples.VALUES, lambda r: [InsertVariable(r.sites[0].variable_home, "B", "0")])  # type: ignore[arg-type]
     assert after == changed(samples.VALUES, '  VLLM_USE_V1: "1"\n', '  VLLM_USE_V1: "1"\n  B: "0"\n')
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from vllm_migrate.hosts.python_commas import Bracket
 from vllm_migrate.hosts.python_source import Module
-from vllm_migrate.hosts.python_statements import line_span, statement_edits
+from vllm_migrate.hosts.python_statements import line_span, statement_edits, unused_imports
 from vllm_migrate.model import (
     CannotRender,
     Change,
@@ -211,7 +211,8 @@ class Plan:
             edits += ops.bracket.edits(ops.removed, ops.replaced, ops.inserted) if extra is None else extra
         edits += self._new_statements()
         edits += statement_edits(self.module, list(self.statements))
-        return mapped(self.module, _outermost(edits))
+        edits = _outermost(edits)
+        return mapped(self.module, [*edits, *unused_imports(self.module, edits)])
 
     def _new_statements(self) -> list[Edit]:
         out = []

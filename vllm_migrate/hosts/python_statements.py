@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.model import CannotRender
-from vllm_migrate.text import Edit, line_end, line_start
+from vllm_migrate.text import Edit, apply_edits, line_end, line_start
 
 
 def line_span(module: Module, statement: ast.stmt) -> tuple[int, int]:
@@ -64,6 +64,34 @@ def statement_edits(module: Module, statements: Sequence[ast.stmt]) -> list[Edit
             staying = [m for m in _line_mates(module, statement, block) if m not in gone or m in passes]
             edits.append(_lines_edit(module, statement, staying, block))
     return [_without_blank(module.text, e) for e in _merged(edits)]
+
+
+def unused_imports(module: Module, edits: Sequence[Edit]) -> list[Edit]:
+    """Return the edits that take away imports whose last use goes with these edits.
+
+    Only a statement of the module's top that imports one name, which then stands nowhere else in the text,
+    comments and strings included; never in a package's `__init__`, which may import for others.
+    """
+    text = module.text
+    gone = " ".join(text[e.start : e.end] for e in edits)
+    if not gone.strip() or module.region.source.path.endswith("__init__.py"):
+        return []
+    after = apply_edits(text, edits)
+    unused: list[ast.stmt] = []
+    for statement in module.tree.body:
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)) or len(statement.names) != 1:
+            continue
+        span, alias = module.span(statement), statement.names[0]
+        name = alias.asname or alias.name
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        if not name.isidentifier() or not word.search(gone):
+            continue
+        if any(e.start < span.end and span.start < e.end for e in edits):
+            continue
+        here = text[slice(*line_span(module, statement))]
+        if "#" not in here and len(word.findall(after)) == len(word.findall(here)):
+            unused.append(statement)
+    return statement_edits(module, unused)
 
 
 def _merged(edits: list[Edit]) -> list[Edit]:
