@@ -47,6 +47,8 @@ class Migration:
     names: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     only: str = ""
+    where: str = ""
+    devices: tuple[str, ...] = ()
     introduced_in: str | None = None
     deprecated_in: str | None = None
     removed_in: str | None = None
@@ -133,7 +135,7 @@ def _entry(raw: dict[str, Any]) -> Migration:
         )
         for c in raw.get("cases", ())
     )
-    for name in ("evidence", "names", "values"):
+    for name in ("evidence", "names", "values", "devices"):
         fields[name] = tuple(raw.get(name, ()))
     return Migration(**fields)
 

@@ -70,9 +70,12 @@ def unused_imports(module: Module, edits: Sequence[Edit]) -> list[Edit]:
     """Return the edits that take away imports whose last use goes with these edits.
 
     Only a statement of the module's top that imports one name, which then stands nowhere else in the text,
-    comments and strings included; never in a package's `__init__`, which may import for others.
+    comments and strings included; never in a package's `__init__`, which may import for others, and never in
+    a guest (a notebook's cell, a code block), whose other parts may use it.
     """
     text = module.text
+    if module.region.parent is not None:
+        return []
     gone = " ".join(text[e.start : e.end] for e in edits)
     if not gone.strip() or module.region.source.path.endswith("__init__.py"):
         return []

@@ -298,23 +298,33 @@ def _defaults(ctx: SiteContext) -> Iterator[Finding]:
         for m in ctx.migrations.of_surface("option")
         if m.code == "VM109" and m.changed(ctx.origin, ctx.target.version) and m.name not in given
     ]
+    changed = [m for m in changed if not m.devices or not ctx.device or ctx.device in m.devices]
     changed = [m for m in changed if ctx.target.takes(m.name, surface=ctx.site.entry_point)]
     if not changed:
         return
-    names = ", ".join(dict.fromkeys(m.name for m in changed))
+    count = len(dict.fromkeys(m.name for m in changed))
+    what = "1 default this launch relies on changes" if count == 1 else f"{count} defaults this launch relies on change"
     finding = ctx.finding(
         "VM109",
         "info",
-        names,
-        f"{len(changed)} defaults this launch relies on change from {ctx.origin} to {ctx.target.version}: {names}",
+        ", ".join(dict.fromkeys(m.name for m in changed)),
+        f"{what} from {ctx.origin} to {ctx.target.version}: {_named(changed)}",
         ctx.site.words[0] if ctx.site.words else ctx.site.entries[0] if ctx.site.entries else _Spot(ctx),  # type: ignore[arg-type]
         site=ctx.site,
-        reason=" ".join(m.title + "." for m in changed[:6]),
+        reason=" ".join(m.title + "." for m in changed),
         help="Set an option explicitly to keep the old behaviour.",
-        evidence=[e for m in changed[:6] for e in m.evidence[:1]],
+        evidence=[e for m in changed for e in m.evidence[:1]],
     )
     finding.span = ctx.site.place
     yield finding
+
+
+def _named(changed: list[Migration]) -> str:
+    """Return the options by name, with what limits a change to some hardware or models."""
+    limits: dict[str, list[str]] = {}
+    for entry in changed:
+        limits.setdefault(entry.name, []).append(entry.where)
+    return ", ".join(n if "" in w else f"{n} (only with {' and '.join(w)})" for n, w in limits.items())
 
 
 class _Spot:
