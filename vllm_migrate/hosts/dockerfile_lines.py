@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from vllm_migrate.text import Piece, Region, Span
+from vllm_migrate.text import Edit, Piece, Region, Span
 
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*([A-Za-z][A-Za-z0-9]*)[ \t]*=[ \t]*(.+?)[ \t]*$")
 _HEREDOC = re.compile(r"(?:(?<=\s)|^)\d*<<(-?)([\"']?)([^\s<\"']+)\2(?=\s|$)")
@@ -81,6 +82,31 @@ class Instruction:
         return region.child("".join(out), pieces, escape)
 
 
+class Joined(Region):
+    """Lines of an instruction without the comment lines between them, which outlast what is taken away."""
+
+    def to_parent(self, start: int, end: int) -> Span | None:
+        if start and start < end and self.text[start - 1] == "\n":
+            # Whole lines begin behind the comment above them.
+            up_start, up_end = self._up(start, at_end=False), self._up(end, at_end=True)
+            return Span(up_start, up_end) if up_start is not None and up_end is not None else None
+        return super().to_parent(start, end)
+
+    def edit(self, start: int, end: int, new: str) -> Edit | None:
+        kept = "" if new or self.text[end : end + 1] not in ("", "\r", "\n") else self._between(start, end)
+        if not kept or self.parent is None:
+            return super().edit(start, end, new)
+        up = self.to_parent(start, end)
+        return self.parent.edit(up.start, up.end, self.source.newline + kept) if up is not None else None
+
+    def _between(self, start: int, end: int) -> str:
+        """Return the comment lines inside a span of the guest, without the last line end."""
+        assert self.parent is not None
+        text = self.parent.text
+        gaps = [text[a.parent_end : b.parent_start] for a, b in pairwise(self.pieces) if start < a.end < end]
+        return "".join(gaps).rstrip("\r\n")
+
+
 def _join(region: Region, spans: list[Span]) -> Region:
     pieces: list[Piece] = []
     at = 0
@@ -91,7 +117,7 @@ def _join(region: Region, spans: list[Span]) -> Region:
     if not pieces:
         start = spans[0].start if spans else 0
         pieces.append(Piece(0, 0, start, start))
-    return region.child("".join(region.text[s.start : s.end] for s in spans), pieces)
+    return Joined(region.source, "".join(region.text[s.start : s.end] for s in spans), region, pieces)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, int]]:

@@ -141,7 +141,10 @@ class SeqHome(Home):
         document = self.document
         style = sample_style(self.node)
         flow = self.node.flow
-        raw = yaml_spell.spell_text(self._outward(text), style, flow=flow, only_json=document.only_json)
+        escapes = any(u.node.style == '"' and "\\" in document.text[u.start : u.end] for u in self.node.items)
+        raw = yaml_spell.spell_text(
+            self._outward(text), style, flow=flow, only_json=document.only_json, escapes=escapes
+        )
         if raw[:1] not in ("'", '"') and holes and not yaml_spell.plain_safe(fill(raw, holes), flow=flow):
             raw = yaml_spell.spell_text(self._outward(text), '"', flow=flow, only_json=document.only_json)
         return fill(raw, holes)

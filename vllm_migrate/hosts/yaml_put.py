@@ -30,7 +30,9 @@ def put_scalar(
             plan.put(*raw[:2], filled(raw[2]))
             return
     style = node.style if node.style in ("'", '"') else ""
-    raw_text = yaml_spell.spell_text(text, style, flow=flow, only_json=document.only_json, loose=loose)
+    escapes = "\\" in document.text[node.body : node.end]
+    only_json = document.only_json
+    raw_text = yaml_spell.spell_text(text, style, flow=flow, only_json=only_json, loose=loose, escapes=escapes)
     if raw_text[:1] not in ("'", '"') and letters and not yaml_spell.plain_safe(filled(raw_text), flow=flow):
         raw_text = yaml_spell.spell_text(text, '"', flow=flow, only_json=document.only_json)
     raw_text = filled(raw_text)

@@ -79,14 +79,20 @@ def double_quoted(text: str) -> str:
     return _CONTROL.sub(lambda m: f"\\u{ord(m[0]):04x}", out)
 
 
-def spell_text(text: str, style: str, *, flow: bool, only_json: bool = False, loose: bool = False) -> str:
+def spell_text(
+    text: str, style: str, *, flow: bool, only_json: bool = False, loose: bool = False, escapes: bool = False
+) -> str:
     """Write a string as a one-line scalar that every loader reads as that string.
 
     Args: style: the style to keep where it can hold the text (`""`, `'` or `"`). loose: a plain scalar may
-    be of another type, because its place takes any scalar as text. Hole letters count as letters.
+    be of another type, because its place takes any scalar as text. escapes: what stands there is written with
+    backslashes, so that double quotes keep them; else text full of double quotes gets single ones. Hole letters
+    count as letters.
     """
     if only_json:
         return json.dumps(text, ensure_ascii=False)
+    if style == '"' and not escapes and re.search(r'["\\]', text) and not re.search(r"[\n\t\r']", text):
+        style = "'"
     if style == "'" and not re.search(r"[\n\t\r]", text) and not _CONTROL.search(text):
         return "'" + text.replace("'", "''") + "'"
     if style != '"':
