@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from vllm_migrate.answers import Answers, stub
+from vllm_migrate.answers import load as load_answers
 from vllm_migrate.catalog import SECTIONS, Catalog, CatalogError, Release, load
 from vllm_migrate.config import Config
+from vllm_migrate.differences import Table, differences
+from vllm_migrate.migrations import load as load_migrations
 
 if TYPE_CHECKING:
     from vllm_migrate.catalog.build import MinedRelease
-
-_SHOWN = ("choices", "default", "nargs", "type", "deprecated")
 
 
 def known(config: Config) -> str:
@@ -40,32 +44,36 @@ def one(config: Config, version: str) -> str:
     return "".join(lines)
 
 
-def between(config: Config, first: str, second: str) -> str:
-    """Return what the second release gained, lost and changed against the first. Raises UnknownRelease."""
+def between(config: Config, first: str, second: str) -> tuple[Table, str]:
+    """Return what the later of two releases lost, gained and changed (`releases.schema.json`), and a notice.
+
+    The notice says that the order was turned round, "" where it was not. Raises UnknownRelease.
+    """
     catalog = load(config.catalog)
-    old, new = catalog.release(first), catalog.release(second)
-    out = [f"vLLM {old.version} → {new.version}\n", *_facts(old, new)]
-    for section in SECTIONS:
-        before, after = _section(old, section), _section(new, section)
-        lines = [
-            f"  - {name}{_end(catalog, section, name)}\n" for name in sorted(before.keys() - after.keys())
-        ]
-        lines += [f"  + {name}\n" for name in sorted(after.keys() - before.keys())]
-        for name in sorted(before.keys() & after.keys()):
-            changed = _changed(before[name], after[name])
-            if changed:
-                lines.append(f"  ~ {name}: {changed}\n")
-        if lines:
-            out += [f"\n{_title(section)}\n", *lines]
-    return "".join(out)
+    changes = differences(catalog, load_answers(load_migrations(config.migrations)), first, second)
+    turned = changes["from"] != changes["to"] and catalog.release(first).version == changes["to"]
+    notice = f"{first} is the newer one: shown from {changes['from']} to {changes['to']}" if turned else ""
+    return changes, notice
 
 
-def mined(release: MinedRelease) -> str:
-    """Return what a source gave: how much of each kind, what the release before had, what it does not tell."""
+def mined(releases: Sequence[MinedRelease], config: Config) -> str:
+    """Return what sources gave: how much of each kind, what is gone without an answer, what they do not tell."""
+    answers = load_answers(load_migrations(config.migrations))
+    return "".join(_mined(release, answers) for release in releases)
+
+
+def _mined(release: MinedRelease, answers: Answers) -> str:
     counts = ", ".join(f"{count} {_title(section)}" for section, count in release.counts.items() if count)
     lines = [f"vLLM {release.version}: {counts}\n"]
-    for section, names in release.removed.items():
-        lines += [f"  - {name}  ({_title(section)}; {release.previous} had it)\n" for name in names]
+    open_ = [r for r in release.removed if answers.of(r) is None]
+    for removal in open_:
+        what = f"{removal.kind.replace('_', ' ')} {removal.name} {removal.value}".rstrip()
+        lines.append(f"  - {what}  ({release.previous} has it; no migration yet)\n")
+        lines.append(f"    {json.dumps(stub(removal, answers), ensure_ascii=False)}\n")
+    if release.previous is not None:
+        gone = len(release.removed)
+        left = f"{len(open_)} without a migration" if open_ else "each with an answer"
+        lines.append(f"  {gone or 'no'} removals since {release.previous}{', ' + left if gone else ''}\n")
     return "".join(lines + [f"  note: {note}\n" for note in release.notes])
 
 
@@ -79,48 +87,3 @@ def _section(release: Release, section: str) -> dict[str, Any]:
 
 def _title(section: str) -> str:
     return section.replace("_", " ")
-
-
-def _end(catalog: Catalog, section: str, name: str) -> str:
-    removed = catalog.removed_in(section, name)
-    return f"  (gone since {removed})" if removed else ""
-
-
-def _facts(old: Release, new: Release) -> list[str]:
-    """Return what changed in what a release is built with and needs."""
-    lines = []
-    for key in ("python", "cuda", "rocm", "cxx_standard", "compiler", "image"):
-        was, now = old.facts.get(key), new.facts.get(key)
-        if was != now:
-            lines.append(f"  {_title(key)}: {_show(was)} → {_show(now)}\n")
-    was, now = old.facts.get("requires") or {}, new.facts.get("requires") or {}
-    for name in sorted(was.keys() | now.keys()):
-        if was.get(name) != now.get(name):
-            lines.append(f"  {name}: {_show(was.get(name))} → {_show(now.get(name))}\n")
-    return ["\nbuild and requirements\n", *lines] if lines else []
-
-
-def _changed(before: dict[str, Any], after: dict[str, Any]) -> str:
-    parts = []
-    for key in _SHOWN:
-        was, now = before.get(key), after.get(key)
-        if was == now:
-            continue
-        if isinstance(was, list) and isinstance(now, list):
-            gone, come = [v for v in was if v not in now], [v for v in now if v not in was]
-            signs = [f"-{_show(v)}" for v in gone] + [f"+{_show(v)}" for v in come]
-            if signs:
-                parts.append(f"{key} {' '.join(signs)}")
-        else:
-            parts.append(f"{key} {_show(was)} → {_show(now)}")
-    return ", ".join(parts)
-
-
-def _show(value: Any) -> str:
-    if value is None:
-        return "none"
-    if value == "":
-        return "any"
-    if isinstance(value, dict):
-        return ", ".join(f"{k} {_show(v)}" for k, v in value.items())
-    return str(value)

@@ -162,12 +162,13 @@ def review(**given: Any) -> int:
 
 
 @cli.command(context_settings={"ignore_unknown_options": True})
-@click.argument("what", metavar="CODE|OPTION")
+@click.argument("what", metavar="NAME")
 @click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
 def explain(what: str, config_path: Path | None) -> int:
     """Say why, since when, what instead, and on what evidence.
 
-    Takes a rule code, an option, a variable, an architecture, or the id of a migration.
+    Takes a rule code, the id of a migration, or any name or value of a launch or a client: an option, a keyword, a key,
+    a variable, a model class, a parser, a metric, an endpoint, a request field.
     """
     from vllm_migrate.discover import find_root
     from vllm_migrate.explain import explanation
@@ -191,17 +192,34 @@ def rules_(output_format: str) -> int:
 @cli.command()
 @click.argument("first", metavar="[A]", required=False)
 @click.argument("second", metavar="[B]", required=False)
+@click.option(
+    "--output-format",
+    type=click.Choice(("text", "json", "markdown")),
+    default="text",
+    help="How the changes between two releases are printed.",
+)
 @click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
-def releases(first: str | None, second: str | None, config_path: Path | None) -> int:
-    """List the releases the catalog knows; with two, everything that changed from A to B."""
+def releases(first: str | None, second: str | None, output_format: str, config_path: Path | None) -> int:
+    """List the releases the catalog knows; with two, everything that changed between them.
+
+    Each loss comes with what is written about it. The order of the two does not matter: the changes are shown
+    from the older to the newer.
+    """
     from vllm_migrate.changes import between, known, one
     from vllm_migrate.discover import find_root
+    from vllm_migrate.output.releases import render
 
+    if second is None and output_format != "text":
+        raise click.UsageError("--output-format goes with two releases")
     config = _config(find_root(()), config_path)
     if first is None:
         _out(known(config))
+    elif second is None:
+        _out(one(config, first))
     else:
-        _out(one(config, first) if second is None else between(config, first, second))
+        changes, notice = between(config, first, second)
+        _note([notice] if notice else [])
+        _out(render(output_format, changes))
     return 0
 
 
@@ -217,13 +235,15 @@ def catalog() -> None:
 def catalog_build(sources: tuple[Path, ...], version: str | None, output: Path | None) -> int:
     """Mine vLLM source trees, archives or wheels; none of their code is run.
 
-    Without --output the releases are added to the catalog this tool reads.
+    Without --output the releases are added to the catalog this tool reads. What a release lost against the
+    one before it and no migration speaks of yet is listed, with the start of one.
     """
     from vllm_migrate.catalog.build import build
     from vllm_migrate.changes import mined
+    from vllm_migrate.discover import find_root
 
     report = build(sources, version=version, output=output)
-    _out("".join(mined(release) for release in report.releases))
+    _out(mined(report.releases, _config(find_root(()), None)))
     _note([f"wrote {path}" for path in report.written] or ["nothing written: all of it was known"])
     return 0
 

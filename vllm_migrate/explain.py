@@ -1,38 +1,23 @@
-"""Explains a rule, an option, a variable or a migration: why, since when, what instead, what says so."""
+"""Explains a rule, a migration, a name or a value: why, since when, what instead, what says so."""
 
 from __future__ import annotations
 
-import difflib
 import json
 import textwrap
 from typing import Any
 
-from vllm_migrate.catalog import Catalog, CatalogError
+from vllm_migrate.answers import Answers, Reason
+from vllm_migrate.answers import load as load_answers
+from vllm_migrate.catalog import Catalog
 from vllm_migrate.catalog import load as load_catalog
+from vllm_migrate.catalog.lives import Life, known_names, lives_of
+from vllm_migrate.catalog.removals import Removal
 from vllm_migrate.config import Config
 from vllm_migrate.migrations import Case, Migration, Migrations, normal, spell
 from vllm_migrate.migrations import load as load_migrations
 from vllm_migrate.rules.registry import Rule, rules
 
 _WIDTH = 96
-_SECTIONS = {
-    "options": "option of `vllm serve`",
-    "engine_args": "EngineArgs parameter",
-    "llm": "LLM() parameter",
-    "variables": "environment variable",
-    "architectures": "model architecture",
-    "quantization": "quantization method",
-    "speculative_methods": "speculative method",
-    "executors": "executor",
-    "tool_parsers": "tool parser",
-    "reasoning_parsers": "reasoning parser",
-    "attention_backends": "attention backend",
-    "metrics": "metric",
-    "modules": "module",
-    "subcommands": "subcommand",
-}
-
-
 class UnknownSubject(ValueError):
     """Nothing is known under a name; the message offers near ones."""
 
@@ -48,7 +33,7 @@ def rule_list(output_format: str) -> str:
 
 
 def explanation(what: str, config: Config) -> str:
-    """Return what is known about a code, slug, option, variable, class or migration id.
+    """Return what is known about a code, slug, id of a migration, or any name or value a launch or client gives.
 
     Raises UnknownSubject for a name that means nothing.
     """
@@ -59,9 +44,11 @@ def explanation(what: str, config: Config) -> str:
     entries = _entries(what, migrations)
     if rule is not None:
         parts.append(_about_rule(rule, [m for m in migrations.all if m.code == rule.code]))
-    life = _lives(what, entries, catalog) if rule is None else []
-    if life:
-        parts.append("\n".join(life) + "\n")
+    else:
+        lives = lives_of(catalog, [what, *(n for m in entries if not m.values for n in (m.name,))])
+        if lives:
+            answers = load_answers(migrations)
+            parts.append("".join(_life(life, answers, bool(entries)) for life in lives))
     parts += [_about(entry) for entry in entries]
     if not parts:
         raise UnknownSubject(f"nothing is known about {what!r}{_near(what, migrations, catalog)}")
@@ -74,28 +61,31 @@ def _rule(what: str) -> Rule | None:
 
 
 def _entries(what: str, migrations: Migrations) -> list[Migration]:
-    """Return the migrations a name means: by id, else by name in any spelling, on any surface."""
+    """Return the migrations a word means: by id, else by name in any spelling on any surface, then by value."""
     name = what.rpartition(":")[2] if what.upper().startswith("VM") else what
     if name in migrations.by_id:
         return [migrations.by_id[name]]
     wanted = normal(name)
-    return [m for m in migrations.all if any(normal(n) == wanted for n in (m.name, *m.names))]
+    named = [m for m in migrations.all if any(_means(n, wanted) for n in (m.name, *m.names))]
+    low = name.lower()
+    valued = [m for m in migrations.all if m not in named and low in {v.lower() for v in m.values}]
+    return named + valued
 
 
-def _lives(what: str, entries: list[Migration], catalog: Catalog) -> list[str]:
-    """Return a line for each section of the catalog that knows the name."""
-    names = {what, *(entry.name for entry in entries)}
-    names |= {"--" + normal(n) for n in list(names)} | {normal(n).replace("-", "_") for n in list(names)}
-    lines = []
-    for section, kind in _SECTIONS.items():
-        for name in sorted(names):
-            try:
-                spans = catalog.lifetime(section, name)
-            except CatalogError:
-                continue
-            if spans:
-                lines.append(f"{name}: {kind}, {', '.join(_span(first, end) for first, end in spans)}")
-    return lines
+def _means(name: str, wanted: str) -> bool:
+    """A name, or the last part of a field, a key or a keyword of a call."""
+    own = normal(name)
+    return own == wanted or (bool(wanted) and normal(own.rpartition(".")[2]) == wanted and "." in own)
+
+
+def _life(life: Life, answers: Answers, told: bool) -> str:
+    text = _wrap(f"{life.name}: {life.kind}, {', '.join(_span(*span) for span in life.spans)}", "", "  ") + "\n"
+    last, gone = life.spans[-1]
+    if gone and not told and life.thing is not None:
+        reason = answers.of(Removal(life.thing, last, gone))
+        if isinstance(reason, Reason):
+            text += _wrap(reason.reason, "  ") + "\n"
+    return text
 
 
 def _span(first: str, end: str | None) -> str:
@@ -145,15 +135,31 @@ def _case(case: Case) -> str:
 
 
 def _result(result: dict[str, Any]) -> str:
-    name = result.get("option") or result.get("variable") or ""
+    name = result.get("option") or result.get("variable") or result.get("name") or ""
     if result.get("drop"):
         return f"takes away {name}"
-    value = result.get("value")
+    if "value" not in result:
+        return f"writes {name}"
+    value = result["value"]
     if value == "$value":
         return f"{name} with the same value"
     if isinstance(value, dict) and "from" in value:
-        return f"{name} with the value converted"
+        return f"{name} with the value {_conversion(value)}"
     return f"{name} {spell(value)}".rstrip()
+
+
+def _conversion(form: dict[str, Any]) -> str:
+    """Say how a value converts."""
+    steps = []
+    if "split" in form:
+        steps.append(f"split at {form['split']!r}")
+    if "map" in form:
+        steps.append("put as " + ", ".join(f"{old} → {spell(new)}" for old, new in form["map"].items()))
+    if "template" in form:
+        steps.append("put into " + json.dumps(form["template"]).replace('"$value"', "VALUE"))
+    if form.get("as"):
+        steps.append("turned round" if form["as"] == "not" else f"read as {form['as']}")
+    return ", ".join(steps) or "as it stands"
 
 
 def _listed(value: Any) -> str:
@@ -172,12 +178,13 @@ def _wrap(text: str, first: str = "", rest: str | None = None) -> str:
 
 
 def _near(what: str, migrations: Migrations, catalog: Catalog) -> str:
-    names = {normal(m.name): m.name for m in migrations.all} | {m.id: m.id for m in migrations.all}
-    for section in ("options", "variables"):
-        try:
-            names |= {normal(name): name for name in catalog.entries(section)}
-        except CatalogError:
-            continue
-    near = difflib.get_close_matches(normal(what), names, n=3, cutoff=0.7)
+    import difflib
+
+    names = {normal(name): name for name in known_names(catalog)}
+    names |= {m.id: m.id for m in migrations.all}
+    names |= {normal(v): v for m in migrations.all for v in m.values}
+    names |= {normal(n): n for m in migrations.all for n in (m.name, *m.names)}
+    names |= {rule.slug: rule.slug for rule in rules().values()}
+    near = difflib.get_close_matches(normal(what), names, n=4, cutoff=0.7)
     shown = list(dict.fromkeys(names[n] for n in near))
     return f"; did you mean {', '.join(shown)}?" if shown else ""

@@ -112,6 +112,52 @@ def test_metrics_have_their_exported_names(sections: Sections) -> None:
     }
 
 
+def test_paths_the_server_answers(sections: Sections) -> None:
+    assert sections["endpoints"] == {
+        "/abort": {"methods": ["POST"]},
+        "/generate": {"methods": ["POST"], "only": "demo_server"},
+        "/health": {"methods": ["GET"]},
+        "/metrics": {"methods": ["GET"]},
+        "/ping": {"methods": ["GET", "POST"]},
+        "/v1/chat/completions": {"methods": ["POST"]},
+        "/v1/completions": {"methods": ["POST"]},
+    }
+
+
+def test_fields_of_requests_by_path_with_what_they_inherit_and_hold(sections: Sections) -> None:
+    assert sections["request_fields"] == {
+        "/v1/chat/completions.messages": {"required": True},
+        "/v1/chat/completions.schema": {},
+        "/v1/chat/completions.seeds": {"computed": True},
+        "/v1/chat/completions.stream_options": {},
+        "/v1/chat/completions.top_k": {"default": 20},
+        "/v1/chat/completions.user": {},
+        "/v1/completions.echo": {"default": False},
+        "/v1/completions.prompt": {"required": True},
+        "/v1/completions.user": {},
+        "Message.content": {},
+        "StreamOptions.include_usage": {"default": True},
+    }
+
+
+def test_fields_of_answers_and_parameters_of_sampling(sections: Sections) -> None:
+    assert list(sections["response_fields"]) == ["ChatResponse.text", "ChatResponse.usage", "Usage.total"]
+    assert sections["sampling_params"]["OldParams.n"] == {"default": 1}
+    assert {k: v for k, v in sections["sampling_params"].items() if k.startswith("SamplingParams.")} == {
+        "SamplingParams.kind": {"computed": True},
+        "SamplingParams.n": {"default": 1},
+        "SamplingParams.seen": {"computed": True},
+        "SamplingParams.stop": {},
+    }
+
+
+def test_a_request_whose_class_is_not_found_is_told(tmp_path: Path) -> None:
+    server = "vllm/entrypoints/openai/api_server.py"
+    lost = FILES[server].replace("import ChatRequest,", "import LostRequest as ChatRequest,")
+    notes = mine(write_tree(tmp_path / "0.40.0", {server: lost})).notes
+    assert any("/v1/chat/completions" in note and "not found" in note for note in notes)
+
+
 def test_release_facts(tmp_path: Path) -> None:
     mined = mine(write_tree(tmp_path / "vllm-0.40.0"))
     assert mined.version == "0.40.0"
@@ -188,6 +234,8 @@ def test_source_that_would_not_end_is_survived(tmp_path: Path, code: str, monkey
         ("metrics", "vllm/v1/metrics/loggers.py"),
         ("attention_backends", "vllm/v1/attention/backends/registry.py"),
         ("options", "vllm/entrypoints/openai/cli_args.py"),
+        ("request_fields", "vllm/entrypoints/openai/protocol.py"),
+        ("sampling_params", "vllm/sampling_params.py"),
     ],
 )
 def test_an_empty_section_is_an_error_that_names_it(tmp_path: Path, section: str, file: str) -> None:

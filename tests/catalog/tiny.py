@@ -149,6 +149,97 @@ def make_arg_parser(parser):
     parser.add_argument("--port", type=int, default=8000)
     return AsyncEngineArgs.add_cli_args(parser)
 """,
+    "vllm/entrypoints/openai/protocol.py": """
+from __future__ import annotations
+from typing import Annotated, Any, ClassVar, Literal, Optional, TypeAlias, TypedDict, Union
+from pydantic import BaseModel, ConfigDict, Field
+from ..messages import Message
+
+class Base(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    names: ClassVar[set[str] | None] = None
+
+class StreamOptions(Base):
+    include_usage: bool = True
+
+class Tuning(Base):
+    user: str | None = None
+
+class ChatRequest(Tuning):
+    messages: list[Message]
+    stream_options: Optional[StreamOptions] = None
+    top_k: int = Field(default=20, ge=0)
+    shape: dict = Field(default=None, alias="schema")
+    seeds: list[int] = Field(default_factory=list)
+
+class TextRequest(Tuning):
+    prompt: str
+
+class MoreTextRequest(TextRequest):
+    echo: bool = False
+
+CompletionRequest: TypeAlias = Union[TextRequest, MoreTextRequest]
+
+class Usage(Base):
+    total: int = 0
+
+class ChatResponse(Base):
+    usage: "Usage"
+    text: str
+""",
+    "vllm/entrypoints/messages/__init__.py": "from .types import *\n",
+    "vllm/entrypoints/messages/types.py": """
+from typing import TypedDict
+
+class Message(TypedDict, total=False):
+    content: str
+""",
+    "vllm/entrypoints/openai/api_server.py": """
+from fastapi import APIRouter, Request
+from .protocol import ChatRequest, CompletionRequest as Wanted
+from vllm.entrypoints.openai.protocol import ChatResponse
+
+router = APIRouter()
+
+@router.get("/health")
+async def health(raw_request: Request): ...
+
+@router.post("/v1/chat/completions", dependencies=[1])
+@with_cancellation
+async def chat(request: Annotated[ChatRequest, Form()], raw_request: Request): ...
+
+@router.post("/v1/completions")
+async def complete(request: Wanted, raw_request: Request): ...
+
+@router.api_route("/ping", methods=["GET", "POST"])
+async def ping(raw_request: Request): ...
+
+def attach(app):
+    app.add_api_route("/abort", abort, methods=["POST"])
+    app.routes.append(Mount("/metrics", make_asgi_app()))
+    client.get("/not/a/route")
+""",
+    "vllm/entrypoints/api_server.py": """
+@app.get("/health")
+async def health() -> Response: ...
+
+@app.post("/generate")
+async def generate(request: Request) -> Response: ...
+""",
+    "vllm/sampling_params.py": """
+class Kind(IntEnum):
+    GREEDY = 0
+
+class SamplingParams(PydanticMsgspecMixin, msgspec.Struct):
+    n: int = 1
+    stop: str | list[str] | None = None
+    kind: Kind = Kind.GREEDY
+    seen: set[int] = msgspec.field(default_factory=set)
+    _real: int | None = None
+
+class OldParams(SamplingParams):
+    pass
+""",
     "vllm/entrypoints/cli/serve.py": """
 from vllm.entrypoints.openai.cli_args import make_arg_parser
 

@@ -12,8 +12,10 @@ from standin import Run
 
 from vllm_migrate import catalog, changes, explain
 from vllm_migrate.catalog import SECTIONS, Catalog, UnknownRelease
+from vllm_migrate.catalog.removals import Removal, Thing
 from vllm_migrate.config import Config, ConfigError, PathReleases
 from vllm_migrate.migrations import load
+from vllm_migrate.paths import schemas_dir
 from vllm_migrate.runs import check_settings
 
 HISTORY: dict[str, dict[str, Any]] = {
@@ -115,25 +117,69 @@ def test_releases(run: Run) -> None:
         "0.18.0       CUDA 13.0, torch ==2.10.0, Python >=3.10",
     ]
     assert "  options: 2" in run("releases", "0.17.0").lines
-    assert run("releases", "0.17.0", "0.18.0").lines == [
+
+
+def test_changes_between_two_releases_with_what_is_written_about_each_loss(run: Run) -> None:
+    lines = run("releases", "0.17.0", "0.18.0").lines
+    assert lines[:6] == [
         "vLLM 0.17.0 → 0.18.0",
         "",
-        "build and requirements",
+        "Build, images and toolchain",
         "  cuda: 12.9 → 13.0",
+        "",
+        "Requirements",
+    ]
+    assert lines[6:13] == [
         "  new: none → >=1",
         "  torch: ==2.9.0 → ==2.10.0",
         "",
-        "options",
-        "  - --swap-space  (gone since 0.18.0)",
+        "Options",
+        "  - --swap-space: gone since 0.18.0; --swap-space was removed: the KV cache is never swapped to CPU memory"
+        "  (VM101:swap-space)",
         "  + --device-ids",
-        "  ~ --dtype: choices -half +bfloat16",
         "",
-        "engine args",
-        "  - swap_space  (gone since 0.18.0)",
-        "",
-        "variables",
-        "  - VLLM_USE_V1  (gone since 0.18.0)",
     ]
+    assert lines[13:16] == [
+        "Values of options",
+        "  - --dtype half: gone since 0.18.0; what replaces it is not recorded",
+        "  + --dtype bfloat16",
+    ]
+    assert any(line.startswith("  - VLLM_USE_V1: gone since 0.18.0; ") for line in lines)
+
+
+def test_the_order_of_two_releases_does_not_matter(run: Run) -> None:
+    ran = run("releases", "0.18.0", "0.17.0")
+    assert ran.status == 0
+    assert ran.out == run("releases", "0.17.0", "0.18.0").out
+    assert "0.18.0 is the newer one" in ran.err
+    assert run("releases", "0.17.0", "0.18.0").err == ""
+    assert run("releases", "0.18.0", "0.18.0").lines == ["vLLM 0.18.0 → 0.18.0"]
+
+
+def test_changes_as_json_follow_the_schema(run: Run) -> None:
+    from jsonschema import Draft202012Validator
+
+    schema = json.loads((schemas_dir() / "releases.schema.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    data = json.loads(run("releases", "0.17.0", "0.18.0", "--output-format", "json").out)
+    Draft202012Validator(schema).validate(data)
+    options = next(p for p in data["parts"] if p["part"] == "options")
+    assert options["removed"][0]["answer"]["migration"] == "swap-space"
+    assert options["added"] == [{"kind": "option", "name": "--device-ids"}]
+    assert {"name": "torch", "old": "==2.9.0", "new": "==2.10.0"} in data["requirements"]
+
+
+def test_changes_as_markdown(run: Run) -> None:
+    lines = run("releases", "0.17.0", "0.18.0", "--output-format", "markdown").lines
+    assert lines[0] == "# vLLM 0.17.0 → 0.18.0"
+    assert "## Options" in lines
+    assert "| New | `--device-ids` |  |" in lines
+    assert any(line.startswith("| Gone | `--swap-space` | gone since 0.18.0; ") for line in lines)
+
+
+def test_a_form_goes_with_two_releases(run: Run) -> None:
+    ran = run("releases", "0.17.0", "--output-format", "json")
+    assert (ran.status, ran.out) == (2, b"")
 
 
 def test_an_unknown_release_is_refused(run: Run) -> None:
@@ -164,20 +210,35 @@ def test_selectors_must_mean_something() -> None:
             check_settings(Config(select=(selector,)))
 
 
-def test_building_a_catalog_says_what_disappeared(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_building_a_catalog_lists_what_nothing_is_written_about(
+    run: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from vllm_migrate.catalog import build as module
 
-    release = module.MinedRelease(
-        "0.19.0", here, {"options": 3, "llm": 0}, ("a wheel has no Dockerfile",), "0.18.0", {"options": ("--dtype",)}
+    gone = (
+        Removal(Thing("option", "--dtype"), "0.18.0", "0.19.0"),
+        Removal(Thing("choice", "--load-format", "fresh"), "0.18.0", "0.19.0"),
+        Removal(Thing("option", "--swap-space"), "0.18.0", "0.19.0"),
     )
-    report = module.BuildReport([release], [here / "x.json"])
+    release = module.MinedRelease("0.19.0", here, {"options": 3, "llm": 0}, ("no Dockerfile",), "0.18.0", gone)
+    quiet = module.MinedRelease("0.20.0", here, {"options": 3}, (), "0.19.0", gone[2:])
+    report = module.BuildReport([release, quiet], [here / "x.json"])
     monkeypatch.setattr(module, "build", lambda paths, version, output: report)
     ran = run("catalog", "build", "src", "--output", "x.json")
     assert ran.status == 0
     assert ran.lines == [
         "vLLM 0.19.0: 3 options",
-        "  - --dtype  (options; 0.18.0 had it)",
-        "  note: a wheel has no Dockerfile",
+        "  - option --dtype  (0.18.0 has it; no migration yet)",
+        '    {"id": "dtype", "code": "VM101", "surface": "option", "name": "--dtype", "introduced_in": null, '
+        '"deprecated_in": null, "removed_in": "0.19.0", "severity": "error"}',
+        "  - choice --load-format fresh  (0.18.0 has it; no migration yet)",
+        '    {"id": "load-format-fresh", "code": "VM104", "surface": "option", "name": "--load-format", '
+        '"values": ["fresh"], "introduced_in": null, "deprecated_in": null, "removed_in": "0.19.0", '
+        '"severity": "error"}',
+        "  3 removals since 0.18.0, 2 without a migration",
+        "  note: no Dockerfile",
+        "vLLM 0.20.0: 3 options",
+        "  1 removals since 0.19.0, each with an answer",
     ]
     assert "x.json" in ran.err
 
@@ -188,3 +249,48 @@ def test_a_source_that_cannot_be_mined_is_named(run: Run, here: Path) -> None:
     assert (ran.status, ran.out) == (2, b"")
     assert "empty" in ran.err and "Traceback" not in ran.err
     assert not (here / "x.json").exists()
+
+
+@pytest.fixture
+def shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Explain from the catalog that ships."""
+    real = catalog.Catalog(schemas_dir() / "catalog")
+    monkeypatch.setattr(explain, "load_catalog", lambda extra: real)
+
+
+@pytest.mark.usefixtures("shipped")
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("medusa", ("medusa: speculative method, ", "value of --spec-method", "VM301:method-medusa")),
+        ("swap_space", ("swap_space: LLM() parameter", "VM101:swap-space", "takes it away (safe)")),
+        ("speculative_model", ("VM302:speculative-model", "--speculative-config.model with the same value (unsafe)")),
+        ("guided_json", ("request field of /v1/chat/completions", "VM903:", "writes structured_outputs.json")),
+        ("vllm:time_in_queue_requests", ("metric", "VM901:", "writes vllm:request_queue_time_seconds (safe)")),
+        ("fp8_inc", ("fp8_inc: value of --kv-cache-dtype, since 0.10.0",)),
+        ("glm4_moe", ("glm4_moe: tool parser", "glm4_moe: reasoning parser", "VM104:")),
+        ("/generate", ("/generate: endpoint", "VM902:endpoint-generate")),
+        ("XFORMERS", ("attention backend", "VM205:env-attention-backend-xformers", "another backend takes its place")),
+        ("FLASH_ATTN_VLLM_V1", ("FLASH_ATTN_VLLM_V1 → FLASH_ATTN",)),
+        ("SamplingParams.best_of", ("parameter of SamplingParams", "0.6.0 until before")),
+        ("-tp", ("-tp: spelling of --tensor-parallel-size, since 0.6.0",)),
+        ("TransformersModel", ("model architecture", "vLLM gave the name itself; no checkpoint carries it.")),
+        ("QWEN2FORCAUSALLM", ("Qwen2ForCausalLM: model architecture",)),
+    ],
+)
+def test_a_word_is_explained_in_every_kind_it_is_known(run: Run, word: str, expected: tuple[str, ...]) -> None:
+    ran = run("explain", word)
+    text = " ".join(ran.out.decode().split())
+    assert ran.status == 0
+    assert [part for part in expected if part not in text] == []
+
+
+@pytest.mark.usefixtures("shipped")
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [("medusaa", "medusa"), ("guided_jsn", "guided_json"), ("VLLM_ATENTION_BACKEND", "VLLM_ATTENTION_BACKEND")],
+)
+def test_a_word_that_is_nearly_known_is_offered(run: Run, word: str, near: str) -> None:
+    ran = run("explain", word)
+    assert (ran.status, ran.out) == (2, b"")
+    assert near in ran.err.partition("did you mean")[2]

@@ -12,22 +12,19 @@ from typing import Any
 
 from vllm_migrate.catalog.history import SECTIONS, Entries, Facts, at, insert, sort_versions
 from vllm_migrate.catalog.mine import Mined, mine
-from vllm_migrate.catalog.query import FORMAT, CatalogError, read_json
+from vllm_migrate.catalog.query import FORMAT, CatalogError, Snapshot, read_json
+from vllm_migrate.catalog.removals import Removal, between
 from vllm_migrate.catalog.source import MineError
 from vllm_migrate.paths import schemas_dir
 
 __all__ = ["BuildReport", "MineError", "MinedRelease", "build"]
-
-#: Sections whose losses break a launch or a file; modules come and go with every release.
-_WATCHED = tuple(s for s in SECTIONS if s not in ("modules", "removed_architectures"))
-
 
 @dataclass(frozen=True)
 class MinedRelease:
     """What one source gave.
 
     counts: entries per section. notes: what the source does not tell. previous: the release before it in
-    the history, None for the first. removed: section -> names that release had and this one lacks.
+    the history, None for the first. removed: what that release has and this one lacks.
     """
 
     version: str
@@ -35,7 +32,7 @@ class MinedRelease:
     counts: dict[str, int]
     notes: tuple[str, ...]
     previous: str | None
-    removed: dict[str, tuple[str, ...]]
+    removed: tuple[Removal, ...] = ()
 
 
 @dataclass
@@ -102,13 +99,12 @@ class _History:
         order = sort_versions({*self.releases, mined.version})
         position = order.index(mined.version)
         previous = order[position - 1] if position else None
-        removed: dict[str, tuple[str, ...]] = {}
-        for section in _WATCHED if previous is not None else ():
-            gone = sorted(set(self.facts(section, previous or "")) - set(mined.sections[section]))
-            if gone:
-                removed[section] = tuple(gone)
+        removed: list[Removal] = []
+        if previous is not None:
+            before = Snapshot(previous, {section: self.facts(section, previous) for section in SECTIONS})
+            removed = between(before, Snapshot(mined.version, mined.sections))
         counts = {name: len(facts) for name, facts in mined.sections.items()}
-        return MinedRelease(mined.version, mined.source, counts, tuple(mined.notes), previous, removed)
+        return MinedRelease(mined.version, mined.source, counts, tuple(mined.notes), previous, tuple(removed))
 
     def add(self, mined: Mined) -> None:
         order = list(self.releases)

@@ -36,6 +36,10 @@ SECTIONS: tuple[str, ...] = (
     "metrics",
     "modules",
     "subcommands",
+    "endpoints",
+    "request_fields",
+    "response_fields",
+    "sampling_params",
 )
 
 

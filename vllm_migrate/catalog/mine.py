@@ -12,6 +12,7 @@ from vllm_migrate.catalog import mine_tables as tables
 from vllm_migrate.catalog.history import SECTIONS, Facts
 from vllm_migrate.catalog.interp import Interpreter
 from vllm_migrate.catalog.interp_values import Raised, Stop, Unsupported
+from vllm_migrate.catalog.mine_http import Http, mine_sampling_params
 from vllm_migrate.catalog.mine_metrics import mine_metrics
 from vllm_migrate.catalog.mine_options import mine_options, prepare
 from vllm_migrate.catalog.mine_release import mine_release
@@ -33,6 +34,10 @@ MANDATORY: dict[str, str] = {
     "metrics": "vllm/v1/metrics/loggers.py",
     "modules": "vllm",
     "subcommands": "vllm/entrypoints/cli",
+    "endpoints": "vllm/entrypoints",
+    "request_fields": "vllm/entrypoints/**/protocol.py",
+    "response_fields": "vllm/entrypoints/**/protocol.py",
+    "sampling_params": "vllm/sampling_params.py",
 }
 
 
@@ -64,7 +69,8 @@ def mine(path: Path, version: str | None = None) -> Mined:
     version = version.removeprefix("v").partition("+")[0]
     interp = Interpreter(tree)
     try:
-        sections = _sections(interp, tree)
+        http = Http(tree)
+        sections = _sections(interp, tree, http)
     except Stop as stop:
         raise MineError(f"{path}: {stop}: is this a vLLM source tree?") from stop
     except RecursionError as error:
@@ -73,10 +79,10 @@ def mine(path: Path, version: str | None = None) -> Mined:
         if not sections[name]:
             raise MineError(f"{path}: {where}: section {name} came out empty")
     release, notes = mine_release(tree, version)
-    return Mined(version, path, release, sections, [*notes, *dict.fromkeys(_relevant(interp.notes))])
+    return Mined(version, path, release, sections, [*notes, *http.notes, *dict.fromkeys(_relevant(interp.notes))])
 
 
-def _sections(interp: Interpreter, tree: Tree) -> dict[str, Facts]:
+def _sections(interp: Interpreter, tree: Tree, http: Http) -> dict[str, Facts]:
     prepare(interp)
     tables.read_registries(interp)
     options = mine_options(interp, tree)
@@ -97,6 +103,10 @@ def _sections(interp: Interpreter, tree: Tree) -> dict[str, Facts]:
         "metrics": lambda: mine_metrics(tree),
         "modules": lambda: tables.mine_modules(tree),
         "subcommands": lambda: tables.mine_subcommands(interp, tree),
+        "endpoints": http.endpoints,
+        "request_fields": http.request_fields,
+        "response_fields": http.response_fields,
+        "sampling_params": lambda: mine_sampling_params(tree),
     }
     out = {name: _guarded(name, tree, reader) for name, reader in readers.items()}
     tables.name_configs(options, configs)

@@ -109,6 +109,22 @@ class Release:
         }
 
 
+class Snapshot(Release):
+    """A release whose facts are all in memory, such as one that was just mined."""
+
+    def __init__(self, version: str, sections: Mapping[str, Facts]) -> None:
+        self.version = self.requested = version
+        self._sections = dict(sections)
+        self._index = {}
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        return {}
+
+    def section(self, name: str) -> Facts:
+        return self._sections.get(name, {})
+
+
 class Catalog:
     """The history of all releases; sections are read from disk when first asked for."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vllm_migrate.findings import Finding, Fix, Severity
-from vllm_migrate.migrations import Migration
+from vllm_migrate.findings import Finding, Fix, Safety, Severity
+from vllm_migrate.migrations import Migration, Migrations, holds
 from vllm_migrate.model import Mention, Replace
 from vllm_migrate.rules.context import Context, SiteContext
 from vllm_migrate.rules.registry import Rule
@@ -76,6 +76,27 @@ def judge_file(ctx: Context) -> Iterator[Finding]:
             break
 
 
+def final_name(
+    migrations: Migrations, surface: str, entry: Migration, target: str, depth: int = 0
+) -> tuple[str, Safety, str] | None:
+    """Return the name that takes the place for a target, its safety and why; None where nothing does.
+
+    A name that went later itself is followed to the last one.
+    """
+    case = next((c for c in entry.cases if holds(c, target, None, ())), None)
+    if case is None or depth > 6 or not case.then or "name" not in case.then[0]:
+        return None
+    name = str(case.then[0]["name"])
+    safety: Safety = "safe" if case.safety == "safe" else "unsafe"
+    onward = migrations.answer(surface, name, target)
+    if onward is None:
+        return name, safety, case.why
+    last = final_name(migrations, surface, onward, target, depth + 1)
+    if last is None or (safety == "safe" and last[1] == "safe"):
+        return last
+    return last[0], "unsafe", "; ".join(w for w in (case.why, last[2]) if w)
+
+
 def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
     name = mention.name
     entry: Migration | None = None
@@ -101,18 +122,12 @@ def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
         finding.severity = "info"
         finding.withheld = f"the code is guarded ({mention.guarded})"
         return finding
-    names = [r["name"] for c in entry.cases for r in c.then if "name" in r]
-    if names:
-        finding.replacement = names[0]
-    usable = [c for c in entry.cases if not c.target and not c.when and c.then and "name" in c.then[0]]
-    if surface in ("import", "metric") and usable and not rest and not mention.locked:
-        case = usable[0]
-        finding.fix = Fix(
-            "safe" if case.safety == "safe" else "unsafe",
-            f"rename {mention.name} to {case.then[0]['name']}",
-            [Replace(mention, case.then[0]["name"])],
-            case.why,
-        )
+    last = final_name(ctx.migrations, surface, entry, ctx.target.version)
+    if last is not None:
+        finding.replacement = last[0]
+    if surface in ("import", "metric") and last is not None and not rest and not mention.locked:
+        name, safety, why = last
+        finding.fix = Fix(safety, f"rename {mention.name} to {name}", [Replace(mention, name)], why)
     else:
         finding.withheld = mention.locked or "the code that uses it must be read by a person"
     if (
