@@ -52,7 +52,7 @@ _CODES: dict[str, str] = {
     "method": "VM108",
 }
 #: Kinds whose loss can also be told by an entry about a changed meaning.
-_CHANGED = frozenset({"form", "arity", "endpoint", "method"})
+_CHANGED = frozenset({"form", "arity", "endpoint", "method", "default"})
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,11 @@ class Answers:
     def places(self, thing: Thing) -> Iterator[tuple[str, str, str | None]]:
         """Give (surface, name, value or None) under which a migration would answer a thing."""
         kind, name, value = thing.kind, thing.name, thing.value
+        if kind == "default":
+            for surface in ("key" if "." in name and name.startswith("-") else "option", "variable", "field", "method"):
+                yield surface, name, None
+            yield "field", name.rpartition(".")[2], None
+            return
         if kind in _VALUES:
             yield _VALUES[kind], name, value
         if kind in _SURFACES:

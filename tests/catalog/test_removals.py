@@ -9,7 +9,7 @@ import pytest
 from conftest import write_history
 
 from vllm_migrate.catalog import Catalog
-from vllm_migrate.catalog.removals import Removal, Thing, between, history, things
+from vllm_migrate.catalog.removals import Removal, Thing, between, default_changes, history, things
 
 RELEASES = ["0.8.0", "0.9.0", "0.10.0", "0.11.0"]
 SECTIONS: dict[str, dict[str, Any]] = {
@@ -111,6 +111,21 @@ def test_what_the_server_answers(catalog: Catalog) -> None:
     # Fields of a path that is gone say nothing more.
     assert _of(catalog, "request_field") == [("/ping.extra", "", "0.9.0", "0.10.0")]
     assert _of(catalog, "parameter") == [("SamplingParams.best_of", "", "0.9.0", None)]
+
+
+def test_defaults_that_gave_way_to_another(tmp_path: Path) -> None:
+    options = {
+        "--one": [["0.8.0", "0.9.0", {"default": 1}], ["0.9.0", None, {"default": 2}]],
+        "--open": [["0.8.0", "0.9.0", {"default": 1}], ["0.9.0", None, {}]],
+        "--run": [["0.8.0", "0.9.0", {"default": 1}], ["0.9.0", None, {"computed": True}]],
+        "--draft": [["0.8.0", None, {"config": "Draft"}]],
+    }
+    configs = {"Draft.flag": [["0.8.0", "0.11.0", {"default": True}], ["0.11.0", None, {"default": False}]]}
+    catalog = Catalog(write_history(tmp_path / "other", RELEASES, {"options": options, "configs": configs}))
+    assert [(r.name, r.value, r.last, r.removed_in) for r in default_changes(catalog)] == [
+        ("--draft.flag", "true", "0.10.0", "0.11.0"),
+        ("--one", "1", "0.8.0", "0.9.0"),
+    ]
 
 
 def test_two_releases_alone(catalog: Catalog) -> None:

@@ -14,7 +14,7 @@ from vllm_migrate.answers import Answers, Reason
 from vllm_migrate.answers import load as load_answers
 from vllm_migrate.catalog import Catalog, Release
 from vllm_migrate.catalog import load as load_catalog
-from vllm_migrate.catalog.removals import FIELDS, NAMES, Removal, history
+from vllm_migrate.catalog.removals import FIELDS, NAMES, Removal, default_changes, history
 from vllm_migrate.migrations import Case, Migration, Migrations, holds, normal
 from vllm_migrate.migrations import load as load_migrations
 from vllm_migrate.paths import schemas_dir
@@ -46,7 +46,15 @@ def _told(removal: Removal) -> str:
 
 def test_every_removal_has_an_answer(answers: Answers, removals: list[Removal]) -> None:
     assert len(removals) > 1500
-    assert [_told(r) for r in removals if answers.of(r) is None] == []
+    unanswered = [_told(r) for r in removals if answers.of(r) is None]
+    assert not unanswered, "\n".join(unanswered)
+
+
+def test_every_default_that_gave_way_to_another_has_an_answer(catalog: Catalog, answers: Answers) -> None:
+    changes = default_changes(catalog)
+    assert len(changes) > 50
+    unanswered = [f"{_told(r)}" for r in changes if answers.of(r) is None]
+    assert not unanswered, "\n".join(unanswered)
 
 
 def test_an_answer_holds_as_long_as_the_thing_is_away(
@@ -84,12 +92,14 @@ def test_the_file_follows_its_schema_and_says_nothing_twice(answers: Answers) ->
     assert [i for i, n in Counter(r.id for r in answers.reasons).items() if n > 1] == []
 
 
-def test_every_reason_and_every_name_in_it_covers_something(answers: Answers, removals: list[Removal]) -> None:
-    idle = []
+def test_every_reason_and_every_name_in_it_covers_something(
+    catalog: Catalog, answers: Answers, removals: list[Removal]
+) -> None:
+    idle, changes = [], default_changes(catalog)
     for reason in answers.reasons:
         for name in reason.names:
             alone = replace(reason, names=(name,))
-            if not any(alone.covers(r) for r in removals):
+            if not any(alone.covers(r) for r in [*removals, *changes]):
                 idle.append(f"{reason.id}: {name}")
     assert not idle, "\n".join(idle)
 

@@ -7,6 +7,7 @@ catalog, a removal is a thing that one release has and a later one lacks.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -290,3 +291,35 @@ def defaults(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Any, Any] 
         return None
     was, now = old.get("default"), new.get("default")
     return None if was == now and isinstance(was, bool) == isinstance(now, bool) else (was, now)
+
+
+def default_changes(catalog: Catalog) -> list[Removal]:
+    """Return every default that gave way to another one, as the removal of the old one (kind `default`).
+
+    A default that was or became none is left out: there the engine decides, or decided, itself.
+    """
+    out: list[Removal] = []
+    places = _config_places(catalog)
+    for section in ("options", "configs", "variables", "request_fields", "sampling_params"):
+        for name, intervals in catalog.entries(section).items():
+            for earlier, later in itertools.pairwise(intervals):
+                pair = defaults(earlier[2], later[2])
+                if earlier[1] != later[0] or pair is None or any(v in (None, "", [], {}) for v in pair):
+                    continue
+                holder, _, last = name.rpartition(".")
+                where = [name] if section != "configs" else [f"{p}.{last}" for p in places.get(holder, ())]
+                before = catalog.releases[catalog.releases.index(later[0]) - 1]
+                out += [Removal(Thing("default", w, spelled(pair[0])), before, later[0]) for w in where]
+    return sorted(out, key=lambda r: (r.thing, r.removed_in))
+
+
+def _config_places(catalog: Catalog) -> dict[str, list[str]]:
+    """Return config class -> the options that take it as an object."""
+    out: dict[str, list[str]] = {}
+    for option, intervals in catalog.entries("options").items():
+        for *_, attrs in intervals:
+            if attrs.get("config"):
+                places = out.setdefault(str(attrs["config"]), [])
+                if option not in places:
+                    places.append(option)
+    return out

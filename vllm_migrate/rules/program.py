@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from vllm_migrate.findings import Finding, Fix, Safety, Severity
@@ -22,6 +23,7 @@ RULES = (
     ),
 )
 
+_PART = re.compile(r"_(?:bucket|sum|count|created)$")
 _SURFACES = {
     "import": ("import",),
     "call": ("method",),
@@ -100,7 +102,7 @@ def final_name(
 def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
     name = mention.name
     entry: Migration | None = None
-    rest = ""
+    rest = part = ""
     while name and entry is None:
         entry = ctx.migrations.answer(surface, name, ctx.target.version)
         if entry is None:
@@ -108,6 +110,13 @@ def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
                 break
             name, _, tail = name.rpartition(".")
             rest = "." + tail + rest
+    if entry is None and surface == "metric":
+        # A histogram or a summary shows its parts under names of their own.
+        base = _PART.sub("", mention.name)
+        if base != mention.name:
+            entry = ctx.migrations.answer(surface, base, ctx.target.version)
+            part = mention.name[len(base) :]
+        name = mention.name
     if entry is None and surface == "method":
         short = mention.name.removeprefix("vllm.")
         entry = ctx.migrations.answer(surface, short, ctx.target.version)
@@ -124,6 +133,7 @@ def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
         return finding
     last = final_name(ctx.migrations, surface, entry, ctx.target.version)
     if last is not None:
+        last = (last[0] + part, *last[1:])
         finding.replacement = last[0]
     if surface in ("import", "metric") and last is not None and not rest and not mention.locked:
         name, safety, why = last
