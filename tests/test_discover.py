@@ -172,8 +172,8 @@ def test_the_root_without_any_mark(tmp_path: Path) -> None:
 def test_wrappers_bring_their_own_triggers(tmp_path: Path) -> None:
     wrappers = tmp_path / "w.json"
     wrappers.write_text(
-        '{"format": 1, "programs": [{"words": ["serve-llm"], "entry_point": "serve"}],'
-        ' "callables": {"corp.serving.build": "LLM"}}'
+        '{"format": 1, "wrappers": [{"id": "ours", "title": "our server", "programs": [["serve-llm"]],'
+        ' "callables": {"corp.serving.build": "LLM"}}]}'
     )
     found = triggers(Config(wrappers=(wrappers,)))
     assert {b"vllm", b"serve-llm", b"build"} <= set(found)

@@ -81,7 +81,7 @@ _STATUS = _options(
         "--color", type=click.Choice(("auto", "always", "never")), default="auto", help="Colour the text."
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print the result only."),
-    click.option("-v", "--verbose", is_flag=True, help="Say what was looked at."),
+    click.option("-v", "--verbose", is_flag=True, help="Say what was read, and which release each launch is on."),
 )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vllm_migrate import config_file
-from vllm_migrate.config import Config, ConfigError
+from vllm_migrate.config import Config
 from vllm_migrate.gitignore import Ignores, add, chain_above, relative
 from vllm_migrate.globs import path_matches
 
@@ -67,22 +67,11 @@ def find_root(paths: Sequence[Path], cwd: Path | None = None) -> Path:
 
 def triggers(config: Config) -> tuple[bytes, ...]:
     """Return the byte strings one of which a file must hold to be read, the user's wrappers included."""
-    import json
-
+    from vllm_migrate import wrappers
     from vllm_migrate.launch import launchers
 
-    found = list(launchers()["triggers"])
-    for path in config.wrappers:
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(f"{path}: {error.strerror}") from None
-        except ValueError as error:
-            raise ConfigError(f"{path}: not JSON: {error}") from None
-        found += data.get("triggers", ())
-        found += [program["words"][0] for program in data.get("programs", ())]
-        found += [name.rsplit(".", 1)[-1] for key in ("modules", "callables") for name in data.get(key, ())]
-    texts = sorted(set(found), key=len)
+    wrappers.use(config.wrappers)
+    texts = sorted({*launchers()["triggers"], *wrappers.triggers()} - {""}, key=len)
     # A trigger that holds another one finds nothing new.
     return tuple(t.encode() for i, t in enumerate(texts) if not any(other in t for other in texts[:i]))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vllm_migrate import baseline, discover, suppress
+from vllm_migrate.carried import settle
 from vllm_migrate.catalog import load as load_catalog
 from vllm_migrate.config import Config
 from vllm_migrate.findings import FileResult, Finding, Report
@@ -17,6 +18,7 @@ from vllm_migrate.judging import Data, Judged, judge
 from vllm_migrate.migrations import load as load_migrations
 from vllm_migrate.model import Problem, Reading
 from vllm_migrate.text import Region, Source, Span, UndecodableError
+from vllm_migrate.wrappers import use as use_wrappers
 
 ROUNDS = 5
 
@@ -39,6 +41,7 @@ def run(paths: Sequence[Path], root: Path, settings: Config) -> Report:
     Raises PathError for a path that cannot be read, ConfigError, CatalogError or MigrationError for data
     that cannot be used.
     """
+    use_wrappers(settings.wrappers)
     walk = discover.Walk(root, settings)
     named = [walk.name(str(discover.absolute(path))) for path in paths]
     report = _run(walk.files(paths), walk.root, settings, named)
@@ -49,6 +52,7 @@ def run(paths: Sequence[Path], root: Path, settings: Config) -> Report:
 
 def run_text(name: str, raw: bytes, root: Path, settings: Config) -> Report:
     """Check one text as if it were the file `name` (relative to the root)."""
+    use_wrappers(settings.wrappers)
     report = _run([(name, raw)], root.resolve(), settings, [name])
     report.walked = 1
     return report
@@ -139,7 +143,9 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
 
     context = HostContext(source.path, sibling_reader=sibling)
     try:
-        return host.read(Region.whole(source), context)
+        reading = host.read(Region.whole(source), context)
+        settle(reading)
+        return reading
     except RecursionError:
         return Reading(problems=[Problem("syntax", "nested too deeply to be read")])
     except Exception as error:
@@ -239,6 +245,9 @@ def _run(files: Iterable[tuple[str, bytes]], root: Path, settings: Config, named
 
 
 def _judge_all(tree: Tree, data: Data, target: str | None, paths: Iterable[str]) -> None:
+    from vllm_migrate.hosts.kustomize import hold
+
+    hold({path: file.reading for path, file in tree.files.items()})
     for path in sorted(paths):
         file = tree.files[path]
         file.judged = judge(path, file.source, file.reading, data, target, tree.folder)
@@ -312,3 +321,4 @@ def _collect(tree: Tree, report: Report, results: dict[str, FileResult], hidden:
             seen.add(name)
             result.findings.append(finding)
         report.notices += [n for n in file.judged.notices if n not in report.notices]
+        report.evidence += [e for e in file.judged.evidence if e not in report.evidence]

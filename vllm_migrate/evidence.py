@@ -29,7 +29,7 @@ class Origin:
 def version_of(pin: Pin, config: Config) -> PinVersion | None:
     """Return what a pin says about vLLM, the configuration's word on private images first."""
     if pin.kind in ("image", "base"):
-        fact = config.image(pin.whole)
+        fact = config.image(pin.effective or pin.whole)
         if fact is not None:
             return PinVersion(fact.version, "", fact.device)
     return pin_version(pin)

@@ -83,6 +83,8 @@ class Report:
     files: list[FileResult] = field(default_factory=list)
     walked: int = 0
     notices: list[str] = field(default_factory=list)
+    evidence: list[str] = field(default_factory=list)
+    """What says which release each launch is on."""
     root: str = ""
     left_out: int = 0
     """Fixes that exist but are unsafe and were not asked for."""

@@ -41,6 +41,8 @@ class Judged:
     pin_findings: dict[int, list[Finding]] = field(default_factory=dict)
     """id of a pin → the findings about it."""
     notices: list[str] = field(default_factory=list)
+    evidence: list[str] = field(default_factory=list)
+    """What says which release each launch is on, for who asks."""
 
 
 @dataclass
@@ -173,6 +175,7 @@ def _target(data: Data, wanted: str | None, version: str | None) -> tuple[Releas
 def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> None:
     path, source, reading, data, out = subject.path, subject.source, subject.reading, subject.data, subject.out
     version = from_ or origin.version
+    out.evidence.append(f"{path}:{source.position(site.place.start)[0]}: {_standing(site, origin, from_)}")
     wanted = None if subject.examples and _own(site, origin) else subject.wanted
     target, note = _target(data, wanted, version if wanted is not None or from_ is None else origin.version)
     common = subject.context(target, version, origin.device)
@@ -186,6 +189,8 @@ def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> N
     for module in modules():
         if hasattr(module, "judge_site"):
             found += module.judge_site(ctx)
+    if site.ignores:
+        _soften(site, found)
     if note:
         out.notices.append(f"{path}:{source.position(site.place.start)[0]}: {note}")
         for finding in found:
@@ -211,6 +216,28 @@ def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> N
 def _own(site: Site, origin: Origin) -> bool:
     """Tell whether a launch is pinned where it stands."""
     return origin.version is not None and any(p is q for p in site.pins for _, q in origin.pins)
+
+
+def _standing(site: Site, origin: Origin, from_: str | None) -> str:
+    """Say which release a launch is on and what says so."""
+    what = f"a launch ({site.entry_point}" + (f", through {site.wrapper})" if site.wrapper else ")")
+    if from_ is not None:
+        return f"{what} is taken to be on {from_}, as the settings say"
+    if origin.conflict:
+        return f"{what}: pins at the same distance disagree ({', '.join(origin.conflict)})"
+    if origin.version is None:
+        return f"{what}: nothing says which release it is on" + (f" ({origin.how})" if origin.how else "")
+    named = (f"{pin.effective or pin.whole} at {where}" for where, pin in origin.pins[:3])
+    said = ", ".join(dict.fromkeys(named))
+    return f"{what} is on {origin.version}: {said} ({origin.how})"
+
+
+def _soften(site: Site, found: Iterable[Finding]) -> None:
+    """What a wrapper drops by itself keeps nothing from starting."""
+    for finding in found:
+        if finding.severity == "error" and finding.site is site and finding.code.startswith("VM1"):
+            finding.severity = "warning"
+            finding.related.append(f"{site.wrapper} drops an option that its vLLM does not take")
 
 
 def _pin(subject: _Subject, pin: Pin, nearest: str | None, device: str) -> None:

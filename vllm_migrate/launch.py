@@ -5,14 +5,21 @@ What vLLM's programs, modules, callables and images are called is data (`schemas
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from vllm_migrate import wrappers
 from vllm_migrate.paths import schemas_dir
+
+if TYPE_CHECKING:
+    from vllm_migrate.model import Site
+
+T = TypeVar("T")
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=", re.ASCII)
 
@@ -24,7 +31,8 @@ class Launch:
     entry_point: the program, as `Site.entry_point`. program: index of its word (for an image that
     implies it: of the image). first: index of the first argument. image: index of the image word of a
     `docker run`. assignments: indices of `NAME=value` words given by `env` or `-e` (for `-e` the word
-    after it). glued: indices of words such as `--env=NAME=value`.
+    after it). glued: indices of words such as `--env=NAME=value`. wrapper: what starts vLLM and takes
+    options of its own, None for vLLM itself.
     """
 
     entry_point: str
@@ -33,6 +41,17 @@ class Launch:
     image: int | None = None
     assignments: tuple[int, ...] = ()
     glued: tuple[int, ...] = ()
+    wrapper: wrappers.Wrapper | None = None
+
+    def passed(self, words: Sequence[T], texts: Sequence[str]) -> list[T]:
+        """Return those of the launch's words that are vLLM's arguments. texts: what each word says."""
+        if self.wrapper is None:
+            return list(words[self.first :])
+        return self.wrapper.passed(words[self.first :], texts[self.first :])
+
+    def mark(self, site: Site) -> Site:
+        """Note on the site what passes its arguments on; return it."""
+        return self.wrapper.mark(site) if self.wrapper is not None else site
 
 
 @dataclass
@@ -47,7 +66,8 @@ class _Container:
 def launchers() -> dict[str, Any]:
     """Return the launcher data, read once."""
     data: dict[str, Any] = json.loads((schemas_dir() / "launchers.json").read_text(encoding="utf-8"))
-    for key in ("interpreters", "shells", "talkers", "container_tools", "container_options_with_value"):
+    sets = ("interpreters", "shells", "talkers", "container_tools", "container_options_with_value", "other_engines")
+    for key in sets:
         data[key] = frozenset(data[key])
     data["server_image_pattern"] = re.compile(data["server_image_pattern"])
     return data
@@ -80,14 +100,37 @@ def is_server_image(reference: str) -> bool:
     return data["server_image_pattern"].fullmatch(name) is not None
 
 
-def _program_at(texts: Sequence[str], i: int) -> tuple[str, int] | None:
-    """Return entry point and index of the first argument of the program that starts at word i."""
+@dataclass(frozen=True)
+class _Program:
+    """entry_point: "" for a program whose arguments are none of vLLM's. first: its first argument."""
+
+    entry_point: str
+    first: int
+    wrapper: wrappers.Wrapper | None = None
+
+
+def _wrapped(wrapper: wrappers.Wrapper, texts: Sequence[str], first: int) -> _Program:
+    starts = wrapper.starts_vllm(texts[first:])
+    return _Program(wrapper.entry_point if starts else "", first, wrapper)
+
+
+def holds_vllm(reference: str) -> bool:
+    """Tell whether an image has vLLM in it though its name is another product's."""
+    name = split_image(reference.removeprefix("docker://"))[0]
+    return any(fnmatch.fnmatchcase("/" + name, pattern) for pattern in launchers()["vllm_images"])
+
+
+def _program_at(texts: Sequence[str], i: int) -> _Program | None:
+    """Return the program that starts at word i."""
     data = launchers()
     name = basename(texts[i])
+    known = wrappers.of_program([name, *texts[i + 1 : i + 4]]) if not name.startswith("-") else None
+    if known is not None:
+        return _wrapped(known[0], texts, i + known[1])
     for program in data["programs"]:
         words = program["words"]
         if name == words[0] and list(texts[i + 1 : i + len(words)]) == words[1:]:
-            return program["entry_point"], i + len(words)
+            return _Program(program["entry_point"], i + len(words))
     if name in data["interpreters"] or texts[i].startswith("\ue000"):
         j = i + 1
         while j < len(texts) and texts[j].startswith("-") and texts[j] != "-m":
@@ -96,10 +139,13 @@ def _program_at(texts: Sequence[str], i: int) -> tuple[str, int] | None:
             entry = data["modules"].get(texts[j + 1])
             if entry == "cli":
                 if j + 2 < len(texts) and texts[j + 2] == "serve":
-                    return "serve", j + 3
+                    return _Program("serve", j + 3)
                 return None
             if entry:
-                return entry, j + 2
+                return _Program(entry, j + 2)
+            wrapper = wrappers.of_module(texts[j + 1])
+            if wrapper is not None:
+                return _wrapped(wrapper, texts, j + 2)
     return None
 
 
@@ -162,12 +208,21 @@ def find_launch(texts: Sequence[str]) -> Launch | None:
                 glued += container.glued
                 rest = image + 1
                 entry = basename(container.entrypoint or "")
-                if entry in data["interpreters"] and _program_at([entry, *texts[rest:]], 0):
-                    found = _program_at([entry, *texts[rest:]], 0)
-                    assert found is not None
-                    return Launch(found[0], image, rest + found[1] - 1, image, tuple(assignments), tuple(glued))
+                inner = _program_at([entry, *texts[rest:]], 0) if entry in data["interpreters"] else None
+                if inner is not None:
+                    first = rest + inner.first - 1
+                    given = tuple(assignments), tuple(glued)
+                    if not inner.entry_point:
+                        return None
+                    return Launch(inner.entry_point, image, first, image, *given, inner.wrapper)
                 if entry == "vllm" and texts[rest : rest + 1] == ["serve"]:
                     return Launch("serve", image, rest + 1, image, tuple(assignments), tuple(glued))
+                wrapper = wrappers.of_image(split_image(texts[image])[0]) if not entry else None
+                if wrapper is not None and rest < len(texts) and texts[rest].startswith("-"):
+                    if not wrapper.starts_vllm(texts[rest:]):
+                        return None
+                    given = tuple(assignments), tuple(glued)
+                    return Launch(wrapper.entry_point, image, rest, image, *given, wrapper)
                 if not entry and is_server_image(texts[image]):
                     if rest < len(texts) and texts[rest] == "serve":
                         return Launch("serve", image, rest + 1, image, tuple(assignments), tuple(glued))
@@ -178,7 +233,10 @@ def find_launch(texts: Sequence[str]) -> Launch | None:
                 continue
         found = _program_at(texts, i)
         if found is not None:
-            return Launch(found[0], i, found[1], image, tuple(assignments), tuple(glued))
+            given = tuple(assignments), tuple(glued)
+            if not found.entry_point:
+                return None
+            return Launch(found.entry_point, i, found.first, image, *given, found.wrapper)
         if _ASSIGNMENT.match(word) and (i > 0):
             assignments.append(i)
         i += 1
@@ -220,6 +278,9 @@ def container_launch(texts: Sequence[str], image: str, command: int) -> Launch |
     found = find_launch(texts)
     if found is not None:
         return found
+    wrapper = wrappers.of_image(split_image(image)[0]) if image and command == 0 else None
+    if wrapper is not None and texts and texts[0].startswith("-"):
+        return wrapped_launch(wrapper, texts)
     if command == 0 and image and is_server_image(image) and texts:
         first = texts[0]
         if first == "serve":
@@ -227,6 +288,11 @@ def container_launch(texts: Sequence[str], image: str, command: int) -> Launch |
         if first.startswith(("-", "\ue000")) or (_looks_like_model(first) and not _names_program(texts, 0)):
             return Launch("serve", 0, 0)
     return None
+
+
+def wrapped_launch(wrapper: wrappers.Wrapper, texts: Sequence[str]) -> Launch | None:
+    """Return the launch of a wrapper that is given these words, None where it does not start vLLM then."""
+    return Launch(wrapper.entry_point, 0, 0, wrapper=wrapper) if wrapper.starts_vllm(texts) else None
 
 
 def script_of(texts: Sequence[str]) -> int | None:

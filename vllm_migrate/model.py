@@ -151,6 +151,7 @@ class Pin(Item):
     name: what the text belongs to, where the format says so (the ARG or key it stands under).
     parts: for texts split over two places (image repository and tag): the other part's text.
     owner: key of the scope it belongs to: sites with the same owner are governed by it.
+    effective: the full reference in effect, where a file beside this one overrides a default written here.
     """
 
     kind: str = ""
@@ -160,6 +161,7 @@ class Pin(Item):
     owner: str = ""
     prefix: str = ""
     suffix: str = ""
+    effective: str = ""
 
     @property
     def whole(self) -> str:
@@ -189,6 +191,8 @@ class Site:
     variables: everything the file sets in its reach. pins: pins of the same container or command.
     owner: scope key for finding pins ("" = the file). model: literal model name where it is read from
     the form itself. open: arguments exist that the file does not show (an expansion, a splat).
+    wrapper: what passes the arguments on to vLLM, "" where nothing stands between. ignores: it drops
+    what its vLLM does not take.
     """
 
     entry_point: str
@@ -201,6 +205,8 @@ class Site:
     pins: list[Pin] = field(default_factory=list)
     owner: str = ""
     open: bool = False
+    wrapper: str = ""
+    ignores: bool = False
     word_home: Container | None = None
     """Container that takes an added word when the site has none of its own."""
     entry_home: Container | None = None
@@ -242,6 +248,8 @@ class Reading:
     """Files this one refers to, relative to it (`-r`, `--config`, a chart's values)."""
     documentation: bool = False
     """The file shows examples to people: it says nothing of what the launches beside it run on."""
+    counts: list[tuple[str, int]] = field(default_factory=list)
+    """Lists of other files ("args", "env") and the number of an item in them that this one relies on."""
 
     def extend(self, other: Reading) -> None:
         self.sites += other.sites
@@ -250,6 +258,7 @@ class Reading:
         self.mentions += other.mentions
         self.problems += other.problems
         self.links += other.links
+        self.counts += other.counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from vllm_migrate.carried import Carrier, carrying, resolved
 from vllm_migrate.model import (
     CannotRender,
     Change,
@@ -67,7 +68,7 @@ def item_of(change: Change) -> Item | None:
 def render(changes: Sequence[Change]) -> list[Edit]:
     """Return the edits of all changes of one file. Raises CannotRender."""
     groups: dict[int, tuple[Container, list[Change]]] = {}
-    for change in unique(changes):
+    for change in unique(resolved(unique(changes))):
         container = container_of(change)
         groups.setdefault(id(container), (container, []))[1].append(change)
     edits: list[Edit] = []
@@ -102,7 +103,8 @@ def prove(
         message = verify(after.text)
         if message:
             raise NotProved(f"the edited text would not parse: {message}")
-    _compare(before, reading, unique(changes))
+    planned = unique(changes)
+    _compare(before, reading, unique([*planned, *resolved(planned)]))
     return after, reading
 
 
@@ -172,7 +174,7 @@ def _emptied(site: Site, removed: set[int], changes: Sequence[Change]) -> bool:
     inserts = [c for c in changes if isinstance(c, (InsertWords, InsertEntry))]
     if not site.hollow or any(id(c.container) in homes for c in inserts):
         return False
-    kept = {id(v) for v in site.variables}
+    kept = {id(v) for v in site.variables} - carrying(site.entries)
     touched = any(id(item_of(c)) in kept for c in changes)
     return not touched and all(id(i) in removed for i in arguments)
 
@@ -216,12 +218,16 @@ def _entries(
         if id(entry) in removed:
             continue
         value = replaced[id(entry)].value if id(entry) in replaced else entry.value
-        out[(renamed.get(id(entry), entry.key), _canonical(value))] += 1
+        out[(_key(entry.container, renamed.get(id(entry), entry.key)), _canonical(value))] += 1
     homes = {id(e.container) for e in site.entries} | {id(site.entry_home)}
     for change in changes:
         if isinstance(change, InsertEntry) and id(change.container) in homes:
-            out[(change.key, _canonical(change.value))] += 1
+            out[(_key(change.container, change.key), _canonical(change.value))] += 1
     return out
+
+
+def _key(container: Container, key: str) -> str:
+    return container.same_key(key) if isinstance(container, Carrier) else key
 
 
 def _canonical(value: Any) -> str:

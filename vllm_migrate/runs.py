@@ -128,6 +128,7 @@ def read_report(job: Job, config: Config, *, again: bool = False) -> Report:
         if job.verbose:
             job.note([f"root: {job.root}", f"configuration: {config.file or 'none'}"])
             job.note([f"{report.walked} files looked at, {len(report.files)} read"])
+            job.note(report.evidence)
     return report
 
 

@@ -199,6 +199,17 @@ def read_image(reference: str) -> ImageVersion | None:
     return None
 
 
+def held_version(reference: str) -> str:
+    """Return the vLLM version inside an image whose tag is a version of something else, "" where not known."""
+    name, tag, _ = split_image(reference.strip().removeprefix("docker://"))
+    for row in image_names()["holds"]:
+        if fnmatch.fnmatchcase(name, row["image"]):
+            for start, version in row["tags"].items():
+                if tag == start or tag.startswith((start + "-", start + "_", start + ".")):
+                    return str(version)
+    return ""
+
+
 def image_version(reference: str) -> ImageVersion | None:
     """Return the vLLM version an image reference names, or None: not vLLM's, or a tag that moves."""
     found = read_image(reference)
@@ -376,12 +387,18 @@ def about_vllm(pin: Pin) -> bool:
 def pin_version(pin: Pin) -> PinVersion | None:
     """Return what a pin says about vLLM; None where it says nothing (another package, a hole)."""
     if pin.kind in ("image", "base"):
-        image = read_image(pin.whole)
+        whole = pin.effective or pin.whole
+        image = read_image(whole)
         if image is None:
+            held = held_version(whole) if pin.effective or not pin.holes else ""
+            if held:
+                return PinVersion(held, "", device_of(*split_image(whole)[:2]))
             return _bare(pin)
         return PinVersion(image.version, image.channel, image.device)
     if any(is_hole(c) for c in pin.text):
         return None
+    if pin.kind == "build-arg":
+        return _argument(pin)
     if pin.kind == "index":
         index = index_version(pin.whole)
         return PinVersion(index.version, index.channel, index.device) if index is not None else None
@@ -414,6 +431,14 @@ def _bare(pin: Pin) -> PinVersion | None:
     named = pin.name.lower()
     if named == "appversion" or "vllm" in named:
         return PinVersion(spelled_version(pin.text), "", "")
+    return None
+
+
+def _argument(pin: Pin) -> PinVersion | None:
+    """A release given to an image build by name (`VLLM_VERSION=0.11.0`)."""
+    text = pin.text.removeprefix(pin.name + "=")
+    if re.fullmatch(r"VLLM_(?:\w+_)?(?:VERSION|TAG|REF|BRANCH|RELEASE)", pin.name) and _ANY.match(text):
+        return PinVersion(spelled_version(text), "", "")
     return None
 
 

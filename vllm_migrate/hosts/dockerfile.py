@@ -33,7 +33,7 @@ from vllm_migrate.hosts.dockerfile_values import (
 from vllm_migrate.hosts.listed import ListContainer, SpotContainer, mapped, whole_lines
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.moved import move_pin, write_bare
-from vllm_migrate.launch import is_server_image
+from vllm_migrate.launch import is_server_image, split_image
 from vllm_migrate.model import (
     CannotRender,
     InsertText,
@@ -45,6 +45,7 @@ from vllm_migrate.model import (
     fill,
 )
 from vllm_migrate.text import Edit, Piece, Region, Span
+from vllm_migrate.wrappers import carried_site
 
 NAME = "dockerfile"
 
@@ -435,6 +436,12 @@ class _Reader:
                     site.variables.append(variable)
                 if not seen:
                     self.out.variables.append(variable)
+        for stage in self.stages:
+            mine = [v for _, v in stage.variables]
+            carried = carried_site(mine, split_image(stage.image)[0], NAME, stage.owner)
+            if carried is not None:
+                stage.sites.append(carried)
+                self.out.sites.append(carried)
         for stage in self.stages:
             for site in stage.sites:
                 held = {id(p) for p in site.pins}

@@ -155,9 +155,8 @@ def _exec_reading(
     last = command or entry
     assert last is not None
     span = Span(last.instruction.start, last.instruction.line_end)
-    site = Site(
-        launch.entry_point, HOST, region, span, words[launch.first :], owner=stage.owner, word_home=last.home
-    )
+    site = Site(launch.entry_point, HOST, region, span, launch.passed(words, texts), owner=stage.owner)
+    launch.mark(site).word_home = last.home
     for i in launch.assignments:
         word = words[i]
         name, _, value = word.text.partition("=")

@@ -21,13 +21,16 @@ from vllm_migrate.model import (
     Variable,
 )
 from vllm_migrate.text import Edit, Region, Span
+from vllm_migrate.wrappers import carried_site
 
 NAME = "envfile"
 
 _LINE = re.compile(
     r"^(?P<lead>[ \t]*(?:export[ \t]+)?)(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>[^\r\n]*)", re.M
 )
+_PROPERTY = re.compile(r"^(?P<lead>[ \t]*)(?P<name>[A-Za-z_][A-Za-z0-9_.]*)=(?P<value>[^\r\n]*)", re.M)
 _VALUE = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:(?!\s#)[^\r\n])*")
+_TAG = re.compile(r"VLLM_(?:\w+_)?(?:VERSION|TAG)")
 _REFERENCE = re.compile(
     r"(?:[a-z0-9.-]+(?::\d+)?/)?[a-z0-9._-]+(?:/[a-z0-9._-]+)*:[A-Za-z0-9_][\w.-]*(?:@sha256:[0-9a-f]+)?"
 )
@@ -38,6 +41,7 @@ def claims(path: str, head: str) -> bool:
     return (
         name in (".env", "env", ".envrc", "env.example", "env.sample", "env.template")
         or name.startswith(".env.")
+        or name == "serving.properties"
         or name.endswith((".env", ".env.example", ".env.sample", ".env.template"))
         or "/sysconfig/" in f"/{path}"
         or path.startswith("etc/default/")
@@ -101,7 +105,8 @@ def read(region: Region, context: Context) -> Reading:
     """
     out = Reading()
     home = EnvLines(NAME, region)
-    for match in _LINE.finditer(region.text):
+    lines = _PROPERTY if context.path.endswith(".properties") else _LINE
+    for match in lines.finditer(region.text):
         value = _VALUE.match(match["value"])
         raw = value[0].rstrip() if value else ""
         start = match.start("value")
@@ -115,5 +120,10 @@ def read(region: Region, context: Context) -> Reading:
             pin = Pin(region, inside, home, kind="image", text=text, name=name, owner=context.owner)
             pin.locked = "has a digest" if "@sha256:" in text else ""
             out.pins.append(pin)
+        elif exact and not holes and _TAG.fullmatch(name) and re.fullmatch(r"v?\d+\.\d+\.\d+[\w.-]*", text):
+            out.pins.append(Pin(region, inside, home, kind="image", text=text, name=name, owner=context.owner))
         out.variables.append(variable)
+    carried = carried_site(out.variables, "", NAME, context.owner)
+    if carried is not None:
+        out.sites.append(carried)
     return out

@@ -277,7 +277,8 @@ def _exec(region: Region, setting: Setting, unit: Unit, context: Context, out: R
         items.append(item)
     if launch.first == 0:
         home.empty = lambda: [whole_lines(region.text, setting.start, setting.end)]
-    site = Site(launch.entry_point, NAME, region, Span(setting.start, setting.end), items[launch.first :])
+    site = Site(launch.entry_point, NAME, region, Span(setting.start, setting.end), launch.passed(items, texts))
+    launch.mark(site)
     site.owner, site.word_home = context.owner, home
     site.open = any(w.splits for w in site.words)
     site.variable_home = NewSetting(NAME, region, setting, region.source.newline)

@@ -11,6 +11,7 @@ from vllm_migrate.hosts.python_commands import read_lists
 from vllm_migrate.hosts.python_env import (
     attach,
     given_environment,
+    given_options,
     inherits_nothing,
     loose_environments,
     read_environment,
@@ -96,6 +97,7 @@ def read(region: Region, context: Context) -> Reading:
     process = read_environment(module, maps)
     reading.variables += attach(module, maps, process, sites, sinks, apart)
     known = {id(v) for s in reading.sites for v in s.variables}
+    reading.sites += given_options(module, maps)
     loose = [v for v in loose_environments(module, maps) if id(v) not in known]
     reading.variables += loose
     maps.lock_others()

@@ -49,7 +49,8 @@ def _site(module: Module, lists: Lists, root: Root) -> Site | None:
     home = lists.cluster(root.build if root.build is not None else root.node)
     span = module.span(root.node) if isinstance(root.node, ast.expr) else Span(0, 0)
     site = Site(launch.entry_point, "python", module.region, span, word_home=home)
-    site.words = words[launch.first :]
+    site.words = launch.passed(words, [w.text for w in words])
+    launch.mark(site)
     if site.words and site.words[-1].container is not home:
         end = site.words[-1].container
         site.word_home = home if home.home is not None else end

@@ -14,6 +14,7 @@ from vllm_migrate.hosts.python_source import Module, Scope
 from vllm_migrate.hosts.python_values import write_value
 from vllm_migrate.model import Item, Site, Variable
 from vllm_migrate.text import Edit
+from vllm_migrate.wrappers import carried_site, wrappers
 
 _LAUNCHERS = (
     "os.system",
@@ -266,6 +267,10 @@ def loose_environments(module: Module, maps: Maps) -> list[Variable]:
                     _unchain(module, maps, node, node.args[0], cluster)
                 found = maps.read(node.args[0], "variable", cluster)
                 out += [i for i in found.items if isinstance(i, Variable)]
+        elif isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                if keyword.arg == "env_vars" and isinstance(keyword.value, (ast.Dict, ast.Call)):
+                    out += [i for i in maps.read(keyword.value, "variable").items if isinstance(i, Variable)]
         elif isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Constant) and key.value == "env_vars" and isinstance(value, ast.Dict):
@@ -273,6 +278,26 @@ def loose_environments(module: Module, maps: Maps) -> list[Variable]:
                     out += [i for i in found.items if isinstance(i, Variable)]
     for variable in out:
         variable.scope = "file"
+    return out
+
+
+def given_options(module: Module, maps: Maps) -> list[Site]:
+    """Return sites made of dictionaries that name options as environment variables of a platform."""
+    prefixes = [w.prefix for w in wrappers() if w.prefix]
+    if not any(p in module.text for p in prefixes):
+        return []
+    out: list[Site] = []
+    for node in module.nodes:
+        if not isinstance(node, ast.Dict) or not any(
+            isinstance(k, ast.Constant) and isinstance(k.value, str) and k.value.startswith(tuple(prefixes))
+            for k in node.keys
+        ):
+            continue
+        variables = [i for i in maps.read(node, "variable").items if isinstance(i, Variable)]
+        site = carried_site(variables, "", "python")
+        if site is not None:
+            site.variables, site.open = variables, None in node.keys
+            out.append(site)
     return out
 
 

@@ -14,9 +14,10 @@ from vllm_migrate.hosts.shell_pins import Pins, cloned, command_pins, value_pins
 from vllm_migrate.hosts.shell_region import guest_region
 from vllm_migrate.hosts.shell_script import LIMIT, Binding, Flat, Outer, Script
 from vllm_migrate.hosts.shell_tree import DECLARERS, Node, dominates, reaches
-from vllm_migrate.launch import Launch, basename, container_run, find_launch, launchers, script_of
+from vllm_migrate.launch import Launch, basename, container_run, find_launch, launchers, script_of, split_image
 from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, is_hole
 from vllm_migrate.text import Region, Span
+from vllm_migrate.wrappers import carried_site, overridden
 
 RUNNERS = frozenset(
     (
@@ -111,7 +112,7 @@ class Reader:
     def _launch(self, node: Node, flats: list[Flat], texts: list[str]) -> bool:
         launch = find_launch(texts)
         if launch is None:
-            return False
+            return self._overrides(node, flats)
         calls = self._calls(node, flats)
         if calls is None:
             self._site(node, flats, texts, launch)
@@ -129,6 +130,24 @@ class Reader:
             if found is not None:
                 self._site(node, merged, shown, found)
                 self.launching.setdefault(id(call), 0)
+        return True
+
+    def _overrides(self, node: Node, flats: list[Flat]) -> bool:
+        """Read words that set keywords of the vLLM another program starts (`a.b.name=value`)."""
+        found = overridden([f.word for f in flats], "shell")
+        if found is None:
+            return False
+        wrapper, entries = found
+        first = flats[0].words.tokens[flats[0].index]
+        span = Span(first.start, max(t.end for t in flats[0].words.tokens if t.lexeme is not None))
+        site = wrapper.mark(Site(wrapper.entry_point, "shell", flats[0].words.region, span, owner=self.around.owner))
+        site.entries, site.entry_home, site.open, site.hollow = entries, entries[0].container, True, True
+        site.pins = list(self.around.pins)
+        for flat in flats:
+            self.used.add(id(flat.words))
+        self.launching.setdefault(id(node), 0)
+        self._attach(site, node, [], elsewhere=False)
+        self.reading.sites.append(site)
         return True
 
     def _calls(self, node: Node, flats: list[Flat]) -> list[tuple[Node, list[Flat]]] | None:
@@ -158,7 +177,8 @@ class Reader:
             program.words.region,
             Span(tokens[program.index].start, max(last, tokens[program.index].end)),
         )
-        site.words = [flat.word for flat in flats[launch.first :]]
+        site.words = [flat.word for flat in launch.passed(flats, texts)]
+        launch.mark(site)
         for flat in flats:
             self.used.add(id(flat.words))
             if flat.script is self.script and flat.words.kind == "string" and flat.lexeme.quoted:
@@ -233,6 +253,13 @@ class Reader:
         run = container_run(texts)
         if run is not None and run.image is not None and "exec" not in texts[: run.image]:
             self.pins.part(flats[run.image], "image", node, owner=self.around.owner)
+            given = self._given(flats, run)
+            carried = carried_site(given, split_image(texts[run.image])[0], "shell", self.around.owner)
+            if carried is not None:
+                carried.variables = given
+                for variable in given:
+                    self._prefix_sites.setdefault(id(variable), []).append(carried)
+                self.reading.sites.append(carried)
         return run
 
     # -- scripts inside words
@@ -425,6 +452,10 @@ class Reader:
 
     def _count(self) -> None:
         """Decide which variables nothing but their sites can see."""
+        exported = [s for s in self.environment.settings if not s.sites]
+        carried = carried_site([s.variable for s in exported], "", "shell", self.around.owner)
+        if carried is not None:
+            self.reading.sites.append(carried)
         for setting in self.environment.settings:
             if not setting.sites:
                 self.reading.variables.append(setting.variable)

@@ -12,7 +12,7 @@ from vllm_migrate.hosts.listed import ListContainer, SpotContainer, whole_lines
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.specs import read_spec
 from vllm_migrate.hosts.toml_scan import Entry, Node, ScanError, flat, inner, lock_packages, scan, string_region
-from vllm_migrate.launch import find_launch, launchers
+from vllm_migrate.launch import Launch, find_launch, launchers
 from vllm_migrate.model import CannotRender, InsertText, Item, Pin, Problem, Reading, Site, Word, fill
 from vllm_migrate.text import Edit, Region, Span
 
@@ -284,26 +284,27 @@ class _Reader:
             texts = [i.value(self.text) for i in node.items]
             launch = find_launch(texts)
             if launch is not None:
-                self._launch(node, launch.entry_point, launch.first)
+                self._launch(node, launch)
             elif path[:2] == ("tool", "bentoml") and path[-1] == "cli_args" and texts[0].startswith("-"):
-                self._launch(node, "serve", 0)
+                self._launch(node, Launch("serve", 0, 0))
             else:
                 for item in node.items:
                     self._script(item)
         elif node.kind == "string":
             self._script(node)
 
-    def _launch(self, array: Node, entry_point: str, first: int) -> None:
+    def _launch(self, array: Node, launch: Launch) -> None:
         home = self._array(array)
-        if first == 0:
+        if launch.first == 0:
             home.empty = lambda: [Edit(array.inside.start, array.inside.end, "")]
         words: list[Word] = []
         for i, item in enumerate(array.items):
             word = Word(self.region, item.inside, home, text=item.value(self.text))
             home.add(word, i)
             words.append(word)
-        site = Site(entry_point, NAME, self.region, array.span, words[first:], owner=self.context.owner)
-        site.word_home = home
+        passed = launch.passed(words, [w.text for w in words])
+        site = Site(launch.entry_point, NAME, self.region, array.span, passed, owner=self.context.owner)
+        launch.mark(site).word_home = home
         self.out.sites.append(site)
 
     def _script(self, node: Node) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vllm_migrate import wrappers
 from vllm_migrate.hosts import read_python, read_shell
 from vllm_migrate.hosts import yaml_names as names
 from vllm_migrate.hosts.yaml_command import Command, Commands
@@ -17,9 +18,11 @@ from vllm_migrate.launch import (
     basename,
     container_launch,
     find_launch,
+    holds_vllm,
     is_server_image,
     script_of,
     split_image,
+    wrapped_launch,
 )
 from vllm_migrate.model import Container, Pin, Site, Variable, Word, is_hole
 from vllm_migrate.text import Span
@@ -45,7 +48,8 @@ class Containers:
         command = self.commands.read(node, path)
         verdict = self._verdict(node, path, image)
         other = verdict == "other"
-        variables, env_home = self._environment(node)
+        held, env_home = self._environment(node)
+        variables = held
         around = [*reader.surroundings(), *variables]
         sites: list[Site] = []
         scripted = self._script(node, command, owner, image, around)
@@ -63,6 +67,9 @@ class Containers:
             reader.items.touch_pair(command.tail)
             for name in names.ENVIRONMENTS:
                 reader.items.touch_pair(node.find(name))
+        given, variables = self._given(node, around, variables, image, owner)
+        around = [v for v in around if v in variables or not any(v is w for w in held)]
+        sites += given
         for site in sites:
             site.variables += [v for v in around if not any(v is w for w in site.variables)]
             site.pins += [p for p in pins if not any(p is q for q in site.pins)]
@@ -112,17 +119,30 @@ class Containers:
         if pin is None:
             text = pair.node.text
             return ("" if "$" in text and "vllm" not in text.lower() else text), []
-        name = re.fullmatch(r"\$\{?([A-Za-z_]\w*)\}?", pair.node.text)
-        known = self._set_beside(name[1]) if name is not None else ""
-        return known or pin.whole, [pin]
+        self._override(pin, pair.node.text)
+        return pin.effective or pin.whole, [pin]
 
-    def _set_beside(self, name: str) -> str:
-        """Return the value that a compose file's `.env` gives a name, "" where it gives none."""
+    def _override(self, pin: Pin, text: str) -> None:
+        """Note what a compose file's `.env` makes of an image whose name or tag it sets."""
         reader = self.reader.context.sibling_reader
-        if not self.reader.compose or reader is None:
-            return ""
-        found = re.search(rf"(?m)^[ \t]*(?:export[ \t]+)?{name}=[\"']?([^\s\"'#]+)", reader(".env") or "")
-        return found[1] if found else ""
+        if not self.reader.compose or reader is None or "$" not in text:
+            return
+        settings = reader(".env") or ""
+        sets: list[str] = []
+
+        def value(match: re.Match[str]) -> str:
+            name = match[1] or match[2]
+            found = re.search(rf"(?m)^[ \t]*(?:export[ \t]+)?{name}=[\"']?([^\s\"'#]+)", settings)
+            if found is None:
+                return match[0]
+            sets.append(name)
+            return found[1]
+
+        filled = re.sub(r"\$\{([A-Za-z_]\w*)(?::?-[^}]*)?\}|\$([A-Za-z_]\w*)", value, text)
+        if sets and "$" not in filled:
+            pin.effective = filled
+            if not pin.holes:
+                pin.locked = pin.locked or f"the default is not in effect: .env sets {', '.join(sets)}"
 
     def _environment(self, node: Node) -> tuple[list[Variable], Home | None]:
         out: list[Variable] = []
@@ -139,6 +159,27 @@ class Containers:
             for text in _texts(links):
                 self.reader.out.links.append(text)
         return out, home
+
+    def _given(
+        self, node: Node, around: Sequence[Variable], variables: list[Variable], image: str, owner: str
+    ) -> tuple[list[Site], list[Variable]]:
+        """Return sites made of options that variables carry, and the variables that are only variables."""
+        reader = self.reader
+        out: list[Site] = []
+        carried = wrappers.carried_site(around, split_image(image)[0], reader.document.host, owner)
+        if carried is not None:
+            out.append(carried)
+        kept = []
+        for variable in variables:
+            line = reader.items.line_of(variable) if variable.name in wrappers.line_names() else None
+            if line is None:
+                kept.append(variable)
+                continue
+            site = Site("values", reader.document.host, line[0].region, line[0].span, line, owner=owner)
+            site.open, site.hollow = True, True
+            out.append(site)
+        reader.out.sites += out
+        return out, kept
 
     def _new_env(self, node: Node, path: Path) -> Container | None:
         document = self.reader.document
@@ -164,8 +205,12 @@ class Containers:
         if runtime.strip():
             return "vllm" if "vllm" in runtime.lower() else "other"
         if image:
-            if is_server_image(image):
+            if is_server_image(image) or holds_vllm(image):
                 return "vllm"
+            if wrappers.of_image(split_image(image)[0]) is not None:
+                return ""
+            if names.other_program(basename(split_image(image)[0])):
+                return "other"
             if any(is_hole(c) for c in image) or "$" in image or "{{" in image:
                 named = self._hint(node, path)
                 return "vllm" if named or self._names_vllm(node) else ""
@@ -230,7 +275,11 @@ class Containers:
         words = self.commands.expanded(command)
         texts = [w.text for w in words]
         shown = _SERVER if verdict == "vllm" and not (image and is_server_image(image)) else image
-        launch = container_launch(texts, shown if verdict != "other" else "", command.count) if texts else None
+        wrapper = self._server(node)
+        if wrapper is not None and texts and not command.count:
+            launch = wrapped_launch(wrapper, texts)
+        else:
+            launch = container_launch(texts, shown if verdict != "other" else "", command.count) if texts else None
         if launch is None and not texts and verdict == "vllm" and self._runs_image(node, path, image):
             launch = Launch("serve", 0, 0)
         if launch is None and not command.count and texts and texts[0].startswith("-") and verdict == "":
@@ -243,7 +292,8 @@ class Containers:
         start = min(p.start for p in (command.head, command.tail) if p is not None) if command.words else node.start
         end = max((p.end for p in (command.head, command.tail) if p is not None), default=node.start)
         site = Site(launch.entry_point, reader.document.host, reader.document.region, Span(start, max(end, start)))
-        site.words = words[launch.first :]
+        site.words = launch.passed(words, texts)
+        launch.mark(site)
         # An image's own server runs without arguments too; of another launch nothing would be left to see.
         site.owner, site.hollow = owner, launch.first == 0
         if launch.entry_point == "values":
@@ -256,6 +306,12 @@ class Containers:
             site.variables.append(variable)
         site.word_home = self.commands.word_home(node, command, pair)
         return site
+
+    def _server(self, node: Node) -> wrappers.Wrapper | None:
+        """Return the wrapper that a manifest names as the model server."""
+        served = node.get("modelFormat")
+        words = [node.scalar("runtime"), served.scalar("name") if served is not None else ""]
+        return next((w for w in map(wrappers.of_format, words) if w is not None), None)
 
     def _plausible(self, node: Node, path: Path) -> bool:
         return not any(names.other_program(p) for p in path[-3:]) and not names.other_program(node.scalar("name"))

@@ -229,6 +229,15 @@ class Items:
         found: tuple[list[Word], StringHome] = self.made[key]
         return found
 
+    def line_of(self, variable: Variable) -> list[Word] | None:
+        """Return the words of a variable's value where it is a piece of a command line, else None."""
+        if variable.value is None or not variable.value.lstrip().startswith("--"):
+            return None
+        node = next((n for item, n in self.nodes if item is variable), None)
+        if node is None or node.kind != "scalar" or node.text.startswith(variable.name + "="):
+            return None
+        return self.string_words(node)[0] or None
+
     # -- environment
 
     def environment(self, pair: Pair) -> tuple[list[Variable], Home | None]:

@@ -82,7 +82,7 @@ class Pins:
         reader = self.reader
         owner = reader.owner(node)
         inside = path[-1] if path else ""
-        if inside in ("image", "images") and len(path) > 1:
+        if inside in ("image", "images", "build") and len(path) > 1:
             # The pair belongs to the mapping that says `image:`.
             holder = node.holder
             owner = reader.owner(holder) if holder is not None else owner
@@ -105,8 +105,19 @@ class Pins:
             ):
                 self.image(pair, owner)
         self._build_args(node, path, owner)
+        self._platform(node, owner)
         if not path and self.reader.context.path.rsplit("/", 1)[-1] == "Chart.yaml":
             self._chart(node, owner)
+
+    def _platform(self, node: Node, owner: str) -> None:
+        """The version of the engine that a platform is asked to run (`backend: vllm`, `backend_version: …`)."""
+        version = node.find("backend_version", "backendVersion", "engineVersion")
+        if version is None or version.node.kind != "scalar" or not version.node.text:
+            return
+        if "vllm" in node.scalar("backend", "engine", "backendName").lower():
+            pin = tag_pin(self.reader.items, version.node, "", owner, "vllm backend version")
+            pin.locked = pin.locked or "the platform decides which versions it has"
+            self.add(pin)
 
     def _chart(self, node: Node, owner: str) -> None:
         """The version of a chart's application, where its templates fall back to it for the tag."""

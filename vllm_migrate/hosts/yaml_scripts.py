@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import host_for, read_python, read_shell
 from vllm_migrate.hosts import yaml_names as names
+from vllm_migrate.hosts.kustomize import links
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion
 from vllm_migrate.hosts.yaml_tree import Node
 from vllm_migrate.launch import find_launch
@@ -30,13 +31,9 @@ class Scripts:
     def mapping(self, node: Node, path: Path) -> None:
         """Note files that a mapping links to."""
         out = self.reader.out
-        if node.find("apiVersion") is not None and self.reader.kind == "Kustomization":
-            for name in ("resources", "bases", "patchesStrategicMerge", "components"):
-                listed = node.get(name)
-                if listed is not None and listed.kind == "sequence":
-                    out.links += [
-                        u.node.text for u in listed.items if u.node.kind == "scalar" and "\n" not in u.node.text
-                    ]
+        name = self.reader.context.path.rsplit("/", 1)[-1]
+        if not path and (self.reader.kind == "Kustomization" or name in ("kustomization.yaml", "kustomization.yml")):
+            out.links += links(node)
         if not path and self.reader.compose and "$" in self.reader.document.text:
             out.links.append(".env")
         if path and path[-1] in ("extends",) and node.scalar("file"):

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import yaml_names as names
+from vllm_migrate.hosts.kustomize import OPERATION, counted, is_operation
 from vllm_migrate.hosts.yaml_edit import Home
 from vllm_migrate.hosts.yaml_spots import NewKey
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
-from vllm_migrate.launch import find_launch, is_server_image, script_of
+from vllm_migrate.launch import find_launch, holds_vllm, is_server_image, launchers, script_of
 from vllm_migrate.model import Entry, Pin, Site, Variable, Word
 from vllm_migrate.text import Span
+from vllm_migrate.wrappers import carried_site
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
@@ -27,10 +29,6 @@ _NOT_CONFIG = frozenset((
     "steps",
 ))  # fmt: skip
 _ROLES = frozenset(("prefill", "decode", "aggregated", "agg", "default", "leader", "worker", "common", "shared"))
-_OTHER_ENGINES = frozenset((
-    "sglang", "ollama", "tgi", "trt-llm", "trtllm", "tensorrt-llm", "llama.cpp", "llamacpp", "triton",
-    "tei", "infinity", "fasterwhisper", "lmdeploy", "mlserver",
-))  # fmt: skip
 
 
 class Settings:
@@ -46,6 +44,9 @@ class Settings:
             return
         if not path and self._config(node):
             return
+        if is_operation(node):
+            number = counted(node)
+            reader.out.counts += [number] if number is not None else []
         lists = [p for p in node.merged() if self._is_list(p) and self._plausible(node, path, p)]
         strings = [p for p in node.merged() if self._is_string(p) and self._plausible(node, path, p)]
         maps = [p for p in node.merged() if self._is_settings(node, p, path)]
@@ -60,7 +61,7 @@ class Settings:
         for pair in commands:
             self._command(use, pair, node)
         if not (maps or lists or strings or commands):
-            self._environment_only(node, path)
+            self._environment_only(use, path)
 
     # -- what is what
 
@@ -143,11 +144,8 @@ class Settings:
             text = image.scalar("repository", "repo", "name", "image")
         text = text or node.scalar("repository", "imageRepository", "imageName")
         if text and "\uf8ff" not in text and "$" not in text:
-            return (
-                "vllm"
-                if is_server_image(text) or (names.our_program(text) and not names.other_program(text))
-                else "other"
-            )
+            ours = is_server_image(text) or holds_vllm(text)
+            return "vllm" if ours or (names.our_program(text) and not names.other_program(text)) else "other"
         for name in ("engine", "backend", "runtime", "backendName", "inferenceEngine", "framework", "modelFormat"):
             found = node.get(name)
             word = found.text if found is not None and found.kind == "scalar" else ""
@@ -155,7 +153,7 @@ class Settings:
                 word = found.scalar("name", "type")
             if word and "vllm" in word.lower():
                 return "vllm"
-            if word and word.lower() in _OTHER_ENGINES:
+            if word and word.lower() in launchers()["other_engines"]:
                 return "other"
         name = node.scalar("name")
         if name and names.our_program(name) and not names.other_program(name):
@@ -221,6 +219,9 @@ class Settings:
                 open_ended = open_ended or rest
             else:
                 found, home = items.string_words(pair.node)
+                if is_operation(node):
+                    for word in found:
+                        word.locked = word.locked or OPERATION
             words += found
             reader.done |= {id(pair), id(pair.node), *(id(u.node) for u in pair.node.items)}
         entries: list[Entry] = []
@@ -334,7 +335,8 @@ class Settings:
             return
         self._touch_up(use)
         site = Site(launch.entry_point, reader.document.host, reader.document.region, Span(pair.start, pair.end))
-        site.words, site.owner = words[launch.first :], reader.owner(node)
+        site.words, site.owner = launch.passed(words, [w.text for w in words]), reader.owner(node)
+        launch.mark(site)
         site.open = open_ended or any(w.splits for w in site.words)
         site.word_home = items.home(pair.node)
         variables, home = self._environment(node)
@@ -343,9 +345,9 @@ class Settings:
         site.pins = self._pins(node, site.owner)
         reader.out.sites.append(site)
 
-    def _environment_only(self, node: Node, path: Path) -> None:
+    def _environment_only(self, use: Use, path: Path) -> None:
         """Variables of an environment without a launch beside it: a chart's `env:`, a ConfigMap's data."""
-        reader = self.reader
+        reader, node = self.reader, use.node
         listed = [
             *names.ENVIRONMENTS,
             *(("data", "stringData") if reader.kind in ("ConfigMap", "Secret") and not path else ()),
@@ -361,6 +363,11 @@ class Settings:
                 reader.document.kept.add(id(pair.node))
             for variable in found:
                 variable.scope = "file"
+            carried = carried_site(found, "", reader.document.host, reader.owner(node))
+            if carried is not None:
+                reader.items.touch_pair(pair)
+                self._touch_up(use)
+                reader.out.sites.append(carried)
             reader.unseen += [v for v in reader.interesting(found) if v not in reader.unseen]
 
     def _config(self, node: Node) -> bool:

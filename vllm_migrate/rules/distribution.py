@@ -25,6 +25,7 @@ from vllm_migrate.rules.wheel_moves import (
 )
 from vllm_migrate.versions import (
     about_vllm,
+    held_version,
     index_version,
     pin_version,
     pins_of_vllm,
@@ -232,6 +233,9 @@ def verdict_of(ctx: PinContext) -> Verdict | None:
         image = read_image(pin.whole)
         if image is not None:
             return judge_image(image, pin.whole, ctx.origin, target)
+        held = held_version(pin.whole) if not pin.holes else ""
+        if held:
+            return _held(pin.whole, held, target)
         if pin.kind == "base":
             return judge_base(ctx, pin, wanted_channel(ctx, pin) or _default(ctx))
         return _bare(ctx, pin)
@@ -240,7 +244,7 @@ def verdict_of(ctx: PinContext) -> Verdict | None:
     if pin.kind == "index":
         return _index(ctx, pin)
     if pin.kind == "build-arg":
-        return None
+        return _bare(ctx, pin)
     if not about_vllm(pin):
         return None
     if pin.kind == "requirement":
@@ -260,6 +264,15 @@ def verdict_of(ctx: PinContext) -> Verdict | None:
     return verdict
 
 
+def _held(reference: str, version: str, target: str) -> Verdict | None:
+    """An image of another product with vLLM in it, whose tag is a version of that product."""
+    if key(version) >= key(target):
+        return None
+    verdict = Verdict("VM505", "info", reference, f"{reference} holds vLLM {version}, older than {target}")
+    verdict.withheld = "its tag is a version of the image's own; choose by hand the one that holds the release"
+    return verdict
+
+
 def _bare(ctx: PinContext, pin: Pin) -> Verdict | None:
     """A version that stands for the image's tag without naming the image."""
     said = pin_version(pin)
@@ -270,7 +283,8 @@ def _bare(ctx: PinContext, pin: Pin) -> Verdict | None:
         return Verdict("VM505", "info", pin.text, text)
     message = f"{pin.name or 'the version'} {pin.text} is older than {ctx.target.version}"
     verdict = Verdict("VM505", "info", pin.text, message)
-    new = "v" * pin.text.startswith("v") + ctx.target.version
+    head, equals, value = pin.text.rpartition("=")
+    new = head + equals + "v" * value.startswith("v") + ctx.target.version
     old, now = distribution().channel_at(said.version), distribution().channel_at(ctx.target.version)
     verdict.text = pin.prefix + new + pin.suffix
     verdict.replacement, verdict.description = new, f"move {pin.text} to {new}"

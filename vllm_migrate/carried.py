@@ -1,0 +1,142 @@
+"""Arguments that travel as something else: an option in an environment variable or an override's word.
+
+Such an argument is an entry like any other to the rules. Its container does not write: every change of
+it is turned into changes of the item that carries it before anything is rendered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vllm_migrate.model import (
+    CannotRender,
+    Change,
+    Entry,
+    InsertEntry,
+    InsertVariable,
+    InsertWords,
+    Reading,
+    Remove,
+    Rename,
+    Replace,
+    Variable,
+    Word,
+    container_of,
+)
+from vllm_migrate.text import Edit
+
+
+@dataclass(eq=False)
+class Carrier:
+    """Container of the arguments that one launch is given by other items.
+
+    prefix: what stands before a name. upper: names are written in capitals. items: id of an argument →
+    it and the variable or word that carries it.
+    """
+
+    host: str
+    prefix: str
+    upper: bool = True
+    items: dict[int, tuple[Entry, Variable | Word]] = field(default_factory=dict)
+
+    def edits(self, changes: Sequence[Change]) -> list[Edit]:
+        raise CannotRender("the argument is written by what carries it")
+
+    def hold(self, key: str, value: Any, real: Variable | Word) -> Entry:
+        """Return the argument that an item carries."""
+        entry = Entry(real.region, real.span, self, key=key, value=value)
+        self.items[id(entry)] = (entry, real)
+        return entry
+
+    def settle(self) -> None:
+        """Lock what is carried by an item that must not be edited."""
+        for entry, real in self.items.values():
+            entry.locked, entry.guarded = entry.locked or real.locked, entry.guarded or real.guarded
+
+    def name(self, key: str) -> str:
+        if self.upper and "." in key:
+            raise CannotRender(f"a variable's name cannot hold {key}: set the whole object by hand")
+        plain = key.replace("-", "_")
+        return self.prefix + (plain.upper() if self.upper else plain)
+
+    def same_key(self, key: str) -> str:
+        """Return a key as it reads once it is written here."""
+        return key.replace("-", "_")
+
+    def text(self, value: Any) -> str:
+        if isinstance(value, bool):
+            return str(value).lower() if self.upper else str(value)
+        if isinstance(value, (dict, list)) or value is None or (not self.upper and '"' in str(value)):
+            raise CannotRender("such a value has no plain form here")
+        return str(value)
+
+    def real_changes(self, changes: Sequence[Change]) -> list[Change]:
+        """Return the changes of the carrying items for changes of what they carry."""
+        out: list[Change] = []
+        keys: dict[int, str] = {}
+        values: dict[int, Any] = {}
+        for change in changes:
+            if isinstance(change, Remove):
+                out.append(Remove(self.items[id(change.item)][1]))
+            elif isinstance(change, Rename):
+                keys[id(change.item)] = change.name
+            elif isinstance(change, Replace):
+                values[id(change.item)] = change.value
+            elif isinstance(change, InsertEntry):
+                out.append(self._insert(change))
+            else:
+                raise CannotRender("this cannot be written here")
+        for item in dict.fromkeys((*keys, *values)):
+            entry, real = self.items[item]
+            if isinstance(real, Variable):
+                if item in keys:
+                    out.append(Rename(real, self.name(keys[item])))
+                if item in values:
+                    out.append(Replace(real, self.text(values[item]), real.holes))
+            else:
+                key, value = keys.get(item, entry.key), values.get(item, entry.value)
+                head = real.text.partition("=")[0][: -len(entry.key)] if item in keys else ""
+                name = head + key.replace("-", "_") if item in keys else real.text.partition("=")[0]
+                out.append(Replace(real, f"{name}={self.text(value)}"))
+        return out
+
+    def _insert(self, change: InsertEntry) -> Change:
+        beside = self.items.get(id(change.after)) or next(iter(self.items.values()), None)
+        if beside is None:
+            raise CannotRender("there is nothing beside which to write")
+        entry, real = beside
+        if isinstance(real, Variable):
+            return InsertVariable(real.container, self.name(change.key), self.text(change.value), after=real)
+        head = real.text.partition("=")[0][: -len(entry.key)]
+        word = f"{head}{change.key.replace('-', '_')}={self.text(change.value)}"
+        return InsertWords(real.container, [word], after=real)
+
+
+def resolved(changes: Iterable[Change]) -> list[Change]:
+    """Return the changes with those of carried arguments turned into changes of what carries them."""
+    out: list[Change] = []
+    groups: dict[int, tuple[Carrier, list[Change]]] = {}
+    for change in changes:
+        container = container_of(change)
+        if isinstance(container, Carrier):
+            groups.setdefault(id(container), (container, []))[1].append(change)
+        else:
+            out.append(change)
+    for carrier, mine in groups.values():
+        out += carrier.real_changes(mine)
+    return out
+
+
+def settle(reading: Reading) -> None:
+    """Lock the carried arguments of a reading as what carries them was locked; hosts lock items last."""
+    for site in reading.sites:
+        for carrier in {id(e.container): e.container for e in site.entries}.values():
+            if isinstance(carrier, Carrier):
+                carrier.settle()
+
+
+def carrying(entries: Iterable[Entry]) -> set[int]:
+    """Return the ids of the variables and words that carry arguments."""
+    return {id(e.container.items[id(e)][1]) for e in entries if isinstance(e.container, Carrier)}

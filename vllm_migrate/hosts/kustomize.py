@@ -1,0 +1,84 @@
+"""What Kustomize patches say about the lists of other files: operations that count their items.
+
+A JSON 6902 patch names an item of a list by its number. Taking an item away in the base moves the
+numbers of those after it, so lists that a patch counts in are left alone up to the item it names.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from vllm_migrate.hosts.yaml_tree import Node
+from vllm_migrate.model import Item, Reading
+
+OPERATION = "an operation on a list of another file: take the whole operation out by hand"
+_COUNTED = re.compile(r"/(?P<list>args|command|env)/(?P<index>\d+)(?=/|$)")
+_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
+
+def is_operation(node: Node) -> bool:
+    """Tell whether a mapping is an operation of a JSON 6902 patch."""
+    return node.kind == "mapping" and node.scalar("op") != "" and node.scalar("path").startswith("/")
+
+
+def counted(node: Node) -> tuple[str, int] | None:
+    """Return the list and the number of the item that an operation names, or None."""
+    found = _COUNTED.search(node.scalar("path"))
+    return (found["list"], int(found["index"])) if found is not None else None
+
+
+def links(root: Node) -> list[str]:
+    """Return the files and folders a kustomization is made of."""
+    out: list[str] = []
+    for name in ("resources", "bases", "components", "patchesStrategicMerge", "patches", "patchesJson6902"):
+        listed = root.get(name)
+        if listed is None or listed.kind != "sequence":
+            continue
+        for use in listed.items:
+            text = use.node.text if use.node.kind == "scalar" else use.node.scalar("path")
+            if text and "\n" not in text:
+                out.append(text)
+    return [t for t in out if "://" not in t]
+
+
+def hold(readings: Mapping[str, Reading]) -> None:
+    """Lock items of lists whose numbers a patch relies on. readings: by path, of all files read."""
+    counting = [path for path, reading in readings.items() if reading.counts]
+    if not counting:
+        return
+    owners = [path for path in readings if posixpath.basename(path) in _NAMES]
+    reach = {path: _reach(path, readings) for path in owners}
+    for path in counting:
+        holders = [owner for owner in owners if owner == path or path in reach[owner]] or [path]
+        for base in sorted({b for owner in holders for b in reach.get(owner, ())} - set(counting)):
+            for name, index in readings[path].counts:
+                _lock(readings[base], name, index, path)
+
+
+def _reach(path: str, readings: Mapping[str, Reading]) -> set[str]:
+    """Return the files a kustomization is made of, those of its bases included."""
+    seen: set[str] = set()
+    waiting = [path]
+    while waiting:
+        here = waiting.pop()
+        for link in readings[here].links:
+            joined = posixpath.normpath(posixpath.join(posixpath.dirname(here), link))
+            # A folder's own kustomization may name no vLLM and so be no file that is read.
+            for name in [joined, *(p for p in readings if posixpath.dirname(p) == joined)]:
+                if name in readings and name not in seen:
+                    seen.add(name)
+                    waiting.append(name)
+    return seen
+
+
+def _lock(reading: Reading, name: str, index: int, path: str) -> None:
+    items: Iterable[Item]
+    for site in reading.sites:
+        items = site.variables if name == "env" else site.words
+        for item in items:
+            slots: Callable[[int], int | None] | None = getattr(getattr(item.container, "slots", None), "get", None)
+            at = slots(id(item)) if slots is not None else None
+            if at is not None and at <= index and not item.locked:
+                item.locked = f"{path} names an item of this list by its number"
