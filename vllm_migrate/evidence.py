@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from vllm_migrate.config import Config
 from vllm_migrate.model import Pin, Reading, Site
-from vllm_migrate.versions import PinVersion, pin_version, read_image
+from vllm_migrate.versions import PinVersion, held_version, own_versions, pin_version, read_image
 
 
 @dataclass
@@ -41,6 +41,13 @@ def moving(pin: Pin) -> bool:
         return False
     image = read_image(pin.whole)
     return image is not None and not image.version
+
+
+def speechless(pin: Pin) -> bool:
+    """Tell whether an image is known to hold some vLLM whose version nothing here says."""
+    if pin.kind not in ("image", "base") or pin.holes:
+        return False
+    return own_versions(pin.effective or pin.whole) and not held_version(pin.effective or pin.whole)
 
 
 Readings = Callable[[str], Iterable[tuple[str, Reading]]]
@@ -77,6 +84,8 @@ def _nearest(
         device = device or _device(level(), config)
         if i == 0 and len(levels) > 1 and any(moving(p) for _, p in level()):
             return Origin(device=device, how="an image with a tag that moves")
+        if i == 0 and len(levels) > 1 and any(speechless(p) and config.image(p.whole) is None for _, p in level()):
+            return Origin(device=device, how="an image whose tag is no version of vLLM")
     here = posixpath.dirname(path)
     while True:
         pins = [(p, pin) for p, reading in folder(here) if p != path for pin in reading.pins]

@@ -83,13 +83,13 @@ class Report:
     files: list[FileResult] = field(default_factory=list)
     walked: int = 0
     notices: list[str] = field(default_factory=list)
-    evidence: list[str] = field(default_factory=list)
-    """What says which release each launch is on."""
     root: str = ""
     left_out: int = 0
     """Fixes that exist but are unsafe and were not asked for."""
     withheld: int = 0
     suppressed: int = 0
+    evidence: list[str] = field(default_factory=list)
+    """What says which release each launch is on."""
 
     def findings(self) -> list[Finding]:
         return [f for file in self.files for f in file.findings]

@@ -142,10 +142,13 @@ def spelled_version(text: str) -> str:
 
 def carries_version(name: str) -> bool:
     """Tell whether the tag of a repository begins with a vLLM version."""
-    data = image_names()
-    if any(fnmatch.fnmatchcase(name, pattern) for pattern in data["not"]):
-        return False
-    return name.rsplit("/", 1)[-1].lower() in data["names"]
+    return not own_versions(name) and name.rsplit("/", 1)[-1].lower() in image_names()["names"]
+
+
+def own_versions(reference: str) -> bool:
+    """Tell whether an image's tags are versions of something else than vLLM."""
+    name = split_image(reference.strip().removeprefix("docker://"))[0]
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in image_names()["not"])
 
 
 def device_of(name: str, tag: str) -> str:
@@ -165,7 +168,7 @@ def read_image(reference: str) -> ImageVersion | None:
     reference = reference.strip()
     lead = len("docker://") if reference.startswith("docker://") else 0
     name, tag, digest = split_image(reference[lead:])
-    if any(fnmatch.fnmatchcase(name, pattern) for pattern in image_names()["not"]):
+    if own_versions(name):
         return None
     device = device_of(name, tag)
     row = distribution().image_row(name)

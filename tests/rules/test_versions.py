@@ -7,6 +7,7 @@ from vllm_migrate.text import Region, Source, Span
 from vllm_migrate.versions import (
     archive_version,
     git_version,
+    held_version,
     image_version,
     index_version,
     pin_version,
@@ -74,6 +75,38 @@ def test_a_tag_that_names_a_release(
 )
 def test_a_tag_that_names_none(reference: str) -> None:
     assert image_version(reference) is None
+
+
+@pytest.mark.parametrize(
+    ("reference", "version"),
+    [
+        ("nvcr.io/nvidia/vllm:26.01-py3", "0.11.1"),
+        ("nvcr.io/nvidia/vllm:25.11-py3", ""),
+        ("nvcr.io/nvidia/ai-dynamo/vllm-runtime:0.8.0", "0.12.0"),
+        ("nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.1.0-cuda13", "0.19.0"),
+        ("nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.10.0", ""),
+        ("763104351884.dkr.ecr.us-east-1.amazonaws.com/djl-inference:0.33.0-lmi15.0.0-cu128", "0.8.4"),
+        ("vllm/vllm-openai:v0.11.0", ""),
+    ],
+)
+def test_what_is_inside_an_image_with_versions_of_its_own(reference: str, version: str) -> None:
+    assert held_version(reference) == version
+    if version:
+        said = pin_version(pin("image", reference))
+        assert said is not None and said.version == version
+
+
+def test_a_release_given_to_an_image_build() -> None:
+    said = pin_version(pin("build-arg", "v0.11.0", name="VLLM_VERSION", prefix="VLLM_VERSION="))
+    assert said is not None and said.version == "0.11.0"
+    assert pin_version(pin("build-arg", "2.8.0", name="TORCH_VERSION", prefix="TORCH_VERSION=")) is None
+    assert pin_version(pin("build-arg", "main", name="VLLM_REF", prefix="VLLM_REF=")) is None
+
+
+def test_what_is_in_effect_counts() -> None:
+    given = pin("image", "v0.10.2", prefix="vllm/vllm-openai:", effective="vllm/vllm-openai:v0.16.0")
+    said = pin_version(given)
+    assert said is not None and said.version == "0.16.0"
 
 
 def test_a_moving_tag_keeps_its_channel() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from vllm_migrate import wrappers
 from vllm_migrate.hosts.python_edit import Plan
 from vllm_migrate.hosts.python_maps import Found, Maps
 from vllm_migrate.hosts.python_source import Module
@@ -15,7 +16,7 @@ from vllm_migrate.text import Edit
 
 def read_calls(module: Module, maps: Maps) -> Iterator[tuple[Site, ast.AST]]:
     """Yield every site in keyword form, with its node."""
-    callables: dict[str, str] = launchers()["callables"]
+    callables: dict[str, str] = {**wrappers.callables(), **launchers()["callables"]}
     for node in module.nodes:
         if isinstance(node, ast.Call):
             entry_point = callables.get(module.dotted(node.func))
