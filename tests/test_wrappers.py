@@ -217,3 +217,10 @@ def test_overrides_of_a_trainer() -> None:
     assert [(e.key, e.value) for e in found[1]] == [("swap_space", 4), ("enforce_eager", True)]
     (change,) = resolved([Rename(found[1][1], "async-scheduling")])
     assert isinstance(change, Replace) and change.value == "+a.rollout.engine_kwargs.vllm.async_scheduling=True"
+
+
+def test_the_device_variable_of_a_wrapper_stays(tmp_path: Path) -> None:
+    line = "CUDA_VISIBLE_DEVICES=0 python3 -m dynamo.vllm --model m --swap-space 4\n"
+    report = run_text("run.sh", line.encode(), tmp_path, Config(to=("0.33.0",)))
+    (devices,) = [f for f in report.findings() if f.code == "VM204"]
+    assert devices.fix is None and "Dynamo" in devices.withheld

@@ -131,6 +131,8 @@ def _cuda(ctx: SiteContext, variable: Variable, text: str) -> Finding:
 
 def _obstacle(ctx: SiteContext, variable: Variable, text: str) -> tuple[str, str]:
     """Return why there is no fix, and why a fix needs a person; both empty when it is safe."""
+    if ctx.site.wrapper:
+        return f"{ctx.site.wrapper} may look at the variable too", ""
     if variable.locked:
         return variable.locked, ""
     if variable.guarded:
