@@ -16,6 +16,7 @@ from vllm_migrate.hosts.dockerfile_stage import (
     INDEXES,
     KEYWORDS,
     NOT_OURS,
+    STANDARDS,
     Stage,
     may_use_environment,
     plain_heredoc,
@@ -312,24 +313,30 @@ class _Reader:
     def _value_pin(self, name: str, written: Written) -> None:
         """A compiler or a package index that is given as an environment variable or a build argument."""
         kind = "compiler" if name in COMPILERS else "index" if name in INDEXES else ""
+        stage = self.stages[-1] if self.stages else None
+        for found in STANDARDS.finditer(written.text) if written.exact and not kind else ():
+            at = written.span.start
+            span = Span(at + found.start(1), at + found.end(1))
+            pin = Pin(self.region, span, SpotContainer(NAME, self.region, write_bare), kind="compiler", text=found[1])
+            pin.owner = stage.owner if stage else ""
+            self.out.pins.append(pin)
         if not kind or not written.exact or not written.text:
             return
-        stage = self.stages[-1] if self.stages else None
         scope = stage.scope if stage else self.globals
         others = {k: v for k, v in scope.items() if v is not written}
         parts = expand(written.text, written.span, others, written)
         home = SpotContainer(NAME, self.region, write_bare)
         owner = stage.owner if stage else ""
-        found = choose(parts, kind)
-        if len(parts) == 1 or found is None or any(p.hole for p in parts):
+        chosen = choose(parts, kind)
+        if len(parts) == 1 or chosen is None or any(p.hole for p in parts):
             text, holes = lex_value(written.text)
             pin = Pin(
                 self.region, written.span, home, kind=kind, text=text, holes=holes, name=name, owner=owner
             )
         else:
-            part = parts[found]
+            part = parts[chosen]
             assert part.span is not None
-            before, after = ("".join(p.text for p in s) for s in (parts[:found], parts[found + 1 :]))
+            before, after = ("".join(p.text for p in s) for s in (parts[:chosen], parts[chosen + 1 :]))
             pin = Pin(
                 self.region,
                 part.span,

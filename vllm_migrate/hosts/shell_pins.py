@@ -190,7 +190,7 @@ def command_pins(
         _container(pins, flats, texts, use, owner, start)
     install = _python_install(texts, start)
     if install is not None:
-        _requirements(pins, flats, texts, use, owner, install, links)
+        _requirements(pins, flats, texts, use, owner, install, links, tree)
     elif program in _SYSTEM_INSTALLERS and any(texts[i] in ("install", "add") for i in rest):
         seen = False
         for i in rest:
@@ -283,7 +283,14 @@ def _python_install(texts: Sequence[str], start: int) -> int | None:
 
 
 def _requirements(
-    pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owner: str, first: int, links: list[str]
+    pins: Pins,
+    flats: Sequence[Flat],
+    texts: Sequence[str],
+    use: Node,
+    owner: str,
+    first: int,
+    links: list[str],
+    tree: str,
 ) -> None:
     conda = any(basename(t) in ("conda", "mamba", "micromamba") for t in texts[:first])
     i = first
@@ -301,6 +308,10 @@ def _requirements(
                 target = word[len(name) + 1 :] if equals else (texts[i + 1] if i + 1 < len(texts) else "")
                 if target and not any(is_hole(c) for c in target):
                     links.append(target)
+                    if re.fullmatch(r"(?:[^:]*/)?vllm/?", tree):
+                        # Inside a checkout: one of its own files.
+                        low = len(name) + 1 if equals else 0
+                        pins.part(flats[i if equals else i + 1], "path", use, low, owner=owner)
                 i += 0 if equals else 1
             elif name == "--python" and i + 1 < len(texts) and not equals:
                 pins.part(flats[i + 1], "python", use, owner=owner)

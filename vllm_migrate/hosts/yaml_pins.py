@@ -22,6 +22,9 @@ _REQUIREMENT_KEYS = frozenset((
     "pip_requirements", "dependencies", "extra_pip_packages", "pip_dependencies",
     "python_requirements",
 ))  # fmt: skip
+_REPOSITORY = re.compile(r"(?:https?|git|ssh)://\S*/vllm(?:\.git)?(?:#(?P<ref>[^:\s]+)(?::\S*)?)?$")
+_SETUP = re.compile(r"(?:actions/setup-python|astral-sh/setup-uv|conda-incubator/setup-miniconda|mamba-org/\S+)@")
+_INSTALLS = re.compile(r"\b(?:install|sync|clone)\b[^#]{0,200}?\bvllm\b")
 _REPOSITORIES = ("repository", "repo", "name", "imageRepository", "image")
 _TAGS = ("tag", "imageTag", "newTag", "image_tag")
 _TEMPLATES = (
@@ -106,6 +109,10 @@ class Pins:
                 self.image(pair, owner)
         self._build_args(node, path, owner)
         self._platform(node, owner)
+        if path and path[-1] == "build":
+            self._checkout(node, owner)
+        if self.reader.workflow and "steps" in path:
+            self._python_version(node, path, owner)
         if not path and self.reader.context.path.rsplit("/", 1)[-1] == "Chart.yaml":
             self._chart(node, owner)
 
@@ -160,6 +167,51 @@ class Pins:
             name, equals, _value = items.region_of(child).text.partition("=")
             if equals:
                 self._build_arg(child, len(name) + 1, name, owner)
+
+    def _checkout(self, node: Node, owner: str) -> None:
+        """A build from vLLM's own repository: its ref, and the Dockerfile inside it."""
+        context, dockerfile = node.get("context"), node.get("dockerfile")
+        address = _REPOSITORY.match(context.text) if context is not None and context.kind == "scalar" else None
+        if context is None or address is None:
+            return
+        if address["ref"]:
+            self._spot(context, "git", owner, *address.span("ref"))
+        if dockerfile is not None and dockerfile.kind == "scalar" and dockerfile.text:
+            self._spot(dockerfile, "path", owner, 0, len(dockerfile.text))
+
+    def _python_version(self, node: Node, path: Path, owner: str) -> None:
+        """The Python a step of a workflow sets up, in a job that installs vLLM."""
+        given = node.get("with")
+        if given is None or given.kind != "mapping" or not _SETUP.match(node.scalar("uses")):
+            return
+        version = given.get("python-version")
+        job = node
+        while job.holder is not None and job.find("steps") is None:
+            job = job.holder
+        text = self.reader.document.text[job.start : job.end]
+        if version is None or version.kind != "scalar" or not _INSTALLS.search(text):
+            return
+        if re.fullmatch(r"3\.\d+(?:\.\d+)?", version.text):
+            self._spot(version, "python", owner, 0, len(version.text)).name = "vllm"
+            return
+        shown = self.reader.document.text[version.start : version.end].strip("'\"")
+        axis = re.fullmatch(r"\$\{\{\s*matrix\.([\w-]+)\s*\}\}", shown)
+        strategy = job.get("strategy")
+        matrix = strategy.get("matrix") if strategy is not None and strategy.kind == "mapping" else None
+        axes = matrix.get(axis[1]) if axis is not None and matrix is not None and matrix.kind == "mapping" else None
+        for use in axes.items if axes is not None and axes.kind == "sequence" else ():
+            if use.node.kind == "scalar" and re.fullmatch(r"3\.\d+", use.node.text):
+                pin = self._spot(use.node, "python", owner, 0, len(use.node.text))
+                pin.name = "vllm"
+                pin.locked = pin.locked or "one of several that the job runs with: take it out"
+
+    def _spot(self, node: Node, kind: str, owner: str, start: int, end: int) -> Pin:
+        region = self.reader.items.region_of(node)
+        home = SpotHome(self.reader.document, node, region)
+        pin = Pin(region, Span(start, end), home, kind=kind, text=region.text[start:end], owner=owner)
+        pin.prefix, pin.suffix = region.text[:start], region.text[end:].rstrip("\n")
+        self.reader.items.keep(pin, node)
+        return self.add(pin)
 
     def _build_arg(self, node: Node, start: int, name: str, owner: str, end: int | None = None) -> None:
         items = self.reader.items

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _FILE = re.compile(r"[\w./-]*\.[A-Za-z][A-Za-z0-9]*|Dockerfile|requirements\.txt")
 _YAML = re.compile(r"(?m)^(?:---\s*$|(?:- )?[\w./-]+:(?:\s|$))")
 _TRIGGER = re.compile(r"vllm|VLLM|VISIBLE_DEVICES")
+_TOOLS = re.compile(r"\b(?:apt-get|apt|dnf|yum|pip3?|uv|conda|cmake|update-alternatives)\s")
 
 
 class Scripts:
@@ -48,12 +49,19 @@ class Scripts:
         key = next((p for p in reversed(path) if not p.startswith("[")), "")
         reader.pins.metrics(node)
         embedded = (self._is_yaml_name(key) or key == "patch") and "\n" in text.strip()
-        if not (embedded or _TRIGGER.search(text)) or (reader.document.only_json and len(text) > 200_000):
+        if not (embedded or _TRIGGER.search(text) or self._prepares(key, text)):
+            return
+        if reader.document.only_json and len(text) > 200_000:
             return
         if "\n" in text.strip() or node.style in ("|", ">"):
             self._block(node, key, path)
         else:
             self._line(node, key, path)
+
+    def _prepares(self, key: str, text: str) -> bool:
+        """Tell whether a step of a workflow that has to do with vLLM installs or builds something for it."""
+        reader = self.reader
+        return key == "run" and reader.workflow and reader.document.mentions_vllm and bool(_TOOLS.search(text))
 
     def _block(self, node: Node, key: str, path: Path) -> None:
         region = self.reader.items.region_of(node)
@@ -142,7 +150,7 @@ class Scripts:
         if len(parts) < 2 or parts[0].startswith("-"):
             return
         known = names.is_script(key)
-        installs = known and re.search(r"\b(?:pip3?|uv)\b", node.text) is not None
+        installs = (known and re.search(r"\b(?:pip3?|uv)\b", node.text) is not None) or self._prepares(key, node.text)
         found = find_launch(parts)
         if (
             found is None

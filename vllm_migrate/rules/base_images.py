@@ -10,14 +10,17 @@ from vllm_migrate.rules.context import Context
 from vllm_migrate.rules.image_moves import cuda_of, needs_of, why_new_cuda
 from vllm_migrate.rules.pin_tools import Verdict
 from vllm_migrate.rules.source_build import (
+    base_of,
     below,
     compiles_vllm,
     distro_of,
     floor_of,
     for_cuda,
     install_for,
+    old_python,
     toolchains,
 )
+from vllm_migrate.rules.specifiers import conflict, specifier_of
 from vllm_migrate.versions import pins_of_vllm
 from vllm_migrate.versions_key import matches
 
@@ -60,12 +63,27 @@ def _cuda_base(
         verdict.withheld = f"choose a base with CUDA {cuda_of(wanted)} by hand"
         return verdict
     raised = raised_rest(ctx, rest) if compiles else rest
+    if raised == rest:
+        raised = _for_python(ctx, pin, rest)
     verdict.text = pin.whole[: cuda.start("version")] + version + raised
     verdict.replacement, verdict.description = verdict.text, f"move {pin.whole} to {verdict.text}"
     verdict.safety, verdict.why = "unsafe", why_new_cuda(wanted)
     if raised != rest:
         verdict.why += "; another Ubuntu has other packages and another Python"
     return verdict
+
+
+def _for_python(ctx: Context, pin: Pin, rest: str) -> str:
+    """Return the flavour of a base with its distribution raised where vLLM is installed for its own old Python."""
+    found = old_python(ctx)
+    if found is None or base_of(ctx, found[0]) is not pin:
+        return rest
+    up = toolchains()["base_raises"].get(found[1].name, "")
+    better = distro_of(up)
+    mine = specifier_of(better.python, minor=True) if better is not None else None
+    if not mine or conflict(mine, found[2]):
+        return rest
+    return re.sub(r"ubuntu\d\d\.\d\d", up, rest)
 
 
 def raised_rest(ctx: Context, rest: str) -> str:

@@ -9,7 +9,7 @@ from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.model import Pin, is_hole
 from vllm_migrate.rules.base_images import raised_rest
 from vllm_migrate.rules.context import Context, PinContext
-from vllm_migrate.rules.distribution import at_pin, join, verdict_of
+from vllm_migrate.rules.distribution import at_pin, join, join_moves, verdict_of
 from vllm_migrate.rules.pin_tools import Verdict, editable, finding, kept, replacing
 from vllm_migrate.rules.registry import Rule
 from vllm_migrate.rules.source_build import (
@@ -357,4 +357,7 @@ def _path(ctx: PinContext, pin: Pin) -> Iterator[Finding]:
         if known and path.startswith("docker/") and path not in known:
             verdict.withheld = f"{target} has no {path}"
         verdict.text, verdict.replacement, verdict.description = path, path, f"use {path}"
-    yield finding(ctx, pin, verdict)
+    found = finding(ctx, pin, verdict)
+    if not gone:
+        join_moves(ctx, found)
+    yield found

@@ -12,7 +12,7 @@ from vllm_migrate.rules.context import Context, PinContext
 from vllm_migrate.rules.distribution import join, join_moves, wanted_channel
 from vllm_migrate.rules.pin_tools import Verdict, finding
 from vllm_migrate.rules.registry import Rule
-from vllm_migrate.rules.source_build import base_of, code_of, distro_of, toolchains
+from vllm_migrate.rules.source_build import old_python, toolchains
 from vllm_migrate.rules.specifiers import Spec, conflict, ordered, python_text, specifier_of
 from vllm_migrate.versions import (
     RequirementVersion,
@@ -161,29 +161,20 @@ def _briefly(found: Finding) -> str:
 
 def _distribution_python(ctx: Context) -> Iterator[Finding]:
     """Report vLLM installed for a distribution's own Python that the target does not run on."""
-    wanted = specifier_of(str(ctx.target.facts.get("python") or ""))
-    installs = [p for p in pins_of_vllm(ctx.reading.pins) if p.kind in ("requirement", "url", "git")]
-    if not wanted or not installs or re.search(toolchains()["other_python"], code_of(ctx)):
+    found = old_python(ctx)
+    if found is None:
         return
-    for pin in ctx.reading.pins:
-        if pin.kind != "package" or not re.fullmatch(r"python3(?:-(?:pip|dev|venv|full))?", pin.whole.strip()):
-            continue
-        base = base_of(ctx, pin)
-        distro = distro_of(base.whole) if base is not None else None
-        mine = specifier_of(distro.python, minor=True) if distro is not None else None
-        if distro is None or not mine or not conflict(mine, wanted):
-            continue
-        spec = ordered(wanted)
-        says = f"the Python of {distro.name} is {distro.python}; vLLM {ctx.target.version} runs on {spec}"
-        help_text = f"Take a newer base image, or make an environment whose Python satisfies {spec}."
-        yield ctx.finding("VM704", "error", pin.whole.strip(), says, pin, help=help_text, replacement=spec)
-        return
+    pin, distro, wanted = found
+    spec = ordered(wanted)
+    says = f"the Python of {distro.name} is {distro.python}; vLLM {ctx.target.version} runs on {spec}"
+    help_text = f"Take a newer base image, or make an environment whose Python satisfies {spec}."
+    yield ctx.finding("VM704", "error", pin.whole.strip(), says, pin, help=help_text, replacement=spec)
 
 
 def _company(ctx: Context, pin: Pin) -> str:
     """Return how a pin belongs to vLLM: "same" scope, "file" (elsewhere in it), or "" (not at all)."""
     pins = pins_of_vllm(ctx.reading.pins)
-    if any(p.owner == pin.owner for p in pins):
+    if any(p.owner == pin.owner for p in pins) or (pin.kind == "python" and pin.name == "vllm"):
         return "same"
     if pins or ctx.reading.sites:
         return "file"

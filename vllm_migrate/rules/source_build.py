@@ -10,7 +10,8 @@ from typing import Any
 from vllm_migrate.distribution import read
 from vllm_migrate.model import Pin
 from vllm_migrate.rules.context import Context
-from vllm_migrate.versions import about_vllm
+from vllm_migrate.rules.specifiers import Spec, conflict, specifier_of
+from vllm_migrate.versions import about_vllm, pins_of_vllm
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,26 @@ def base_of(ctx: Context, pin: Pin) -> Pin | None:
     if mine:
         return mine[0]
     return bases[0] if len({p.whole for p in bases}) == 1 else None
+
+
+def old_python(ctx: Context) -> tuple[Pin, Distro, Spec] | None:
+    """Return the package that installs a distribution's own Python which the target does not run on.
+
+    With it: the distribution, and the Python the target wants. None where vLLM is not installed for it.
+    """
+    wanted = specifier_of(str(ctx.target.facts.get("python") or ""))
+    installs = [p for p in pins_of_vllm(ctx.reading.pins) if p.kind in ("requirement", "url", "git")]
+    if not wanted or not installs or re.search(toolchains()["other_python"], code_of(ctx)):
+        return None
+    for pin in ctx.reading.pins:
+        if pin.kind != "package" or not re.fullmatch(r"python3(?:-(?:pip|dev|venv|full))?", pin.whole.strip()):
+            continue
+        base = base_of(ctx, pin)
+        distro = distro_of(base.whole) if base is not None else None
+        mine = specifier_of(distro.python, minor=True) if distro is not None else None
+        if distro is not None and mine and conflict(mine, wanted):
+            return pin, distro, wanted
+    return None
 
 
 def has_toolchain_archive(ctx: Context) -> bool:
