@@ -294,3 +294,10 @@ def test_a_word_that_is_nearly_known_is_offered(run: Run, word: str, near: str) 
     ran = run("explain", word)
     assert (ran.status, ran.out) == (2, b"")
     assert near in ran.err.partition("did you mean")[2]
+
+
+def test_summaries_of_rules_are_sentences() -> None:
+    from vllm_migrate.rules.registry import rules
+
+    for rule in rules().values():
+        assert rule.summary[0].isupper() and rule.summary.endswith("."), rule.code

@@ -31,7 +31,7 @@ RULES = (
         "VM601",
         "compiler-floor",
         "error",
-        "the compiler a source build of vLLM uses is below the target's floor",
+        "A compiler below the floor of the target's source build.",
         """What it does
 Finds GCC versions in the packages, alternatives and CC/CXX of a file that compiles vLLM.
 Why it matters
@@ -47,7 +47,7 @@ All places change together. Safe where the base image is known to offer the pack
         "VM602",
         "cxx-standard",
         "error",
-        "the C++ standard given to a source build of vLLM is below the target's",
+        "A C++ standard below that of the target's source build.",
         """What it does
 Finds `-std=c++17` and `CMAKE_CXX_STANDARD` in a file that compiles vLLM.
 Why it matters
@@ -63,7 +63,7 @@ Safe.""",
         "VM603",
         "build-argument",
         "warning",
-        "a build argument that vLLM's Dockerfile of the target does not declare, or a GPU it cannot build for",
+        "A build argument the target's Dockerfile does not declare, or a GPU it cannot build for.",
         """What it does
 Compares `--build-arg` names of a build of vLLM's own Dockerfile with those each release declares.
 Why it matters
@@ -79,7 +79,7 @@ There is no fix: what the argument asked for has to be decided.""",
         "VM604",
         "dockerfile-path",
         "error",
-        "a file of vLLM's tree that moved, is gone, or builds something else in the target",
+        "A file of vLLM's tree that moved, is gone, or builds something else in the target.",
         """What it does
 Follows `docker build -f` and requirement files of a vLLM checkout.
 Why it matters

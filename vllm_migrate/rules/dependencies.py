@@ -40,7 +40,7 @@ RULES = (
         "VM701",
         "transformers",
         "error",
-        "a requirement on transformers that no version satisfies together with the target's",
+        "A requirement on transformers that no version satisfies together with the target's.",
         _DOCS.format(
             example="`transformers<5`, target 0.33.0", instead="`transformers>=5.16.1,<5.21.0`"
         ),
@@ -49,21 +49,21 @@ RULES = (
         "VM702",
         "torch",
         "error",
-        "a requirement on torch, torchvision or torchaudio that conflicts with the target's",
+        "A requirement on torch, torchvision or torchaudio that conflicts with the target's.",
         _DOCS.format(example="`torch==2.11.0`, target 0.33.0", instead="`torch==2.14.0`"),
     ),
     Rule(
         "VM703",
         "triton",
         "error",
-        "a requirement on triton that conflicts with the target's",
+        "A requirement on triton that conflicts with the target's.",
         _DOCS.format(example="`triton==3.4.0`, target 0.33.0", instead="`triton~=3.8.0`"),
     ),
     Rule(
         "VM704",
         "python",
         "error",
-        "a Python version that the target does not run on",
+        "A Python version that the target does not run on.",
         """What it does
 Compares Python versions of environments and projects that install vLLM with those of the target.
 Why it matters
@@ -79,7 +79,7 @@ Unsafe: everything else in the environment runs on the new interpreter too.""",
         "VM706",
         "requirement-conflict",
         "error",
-        "a requirement on another package that conflicts with the target's, or is left over from an old one",
+        "A requirement on another package that conflicts with the target's, or is left over from an old one.",
         _DOCS.format(example="`openai<2`, target 0.33.0", instead="`openai>=2.25.0`"),
     ),
 )

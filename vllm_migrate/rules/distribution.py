@@ -40,7 +40,7 @@ RULES = (
         "VM501",
         "image-channel",
         "warning",
-        "an image tag means another CUDA in the target, or the same CUDA is spelled otherwise",
+        "An image tag that means another CUDA in the target, or whose CUDA is spelled otherwise.",
         """What it does
 Compares the CUDA an image tag stands for in the release it names with what the tag of the target would be.
 Why it matters
@@ -58,7 +58,7 @@ driver has to be checked.""",
         "VM502",
         "wheel-channel",
         "warning",
-        "a wheel, an index or a torch backend is for another CUDA than vLLM's wheel of the target",
+        "A wheel, an index or a torch backend for another CUDA than vLLM's wheel of the target.",
         """What it does
 Follows `+cu129` versions, wheel URLs, `wheels.vllm.ai` and torch indexes and `--torch-backend` words beside vLLM.
 Why it matters
@@ -74,7 +74,7 @@ Safe where the CUDA major stays; unsafe where it changes, since the driver has t
         "VM503",
         "base-image",
         "warning",
-        "the base image vLLM is built or installed on does not fit the target",
+        "A base image that vLLM of the target cannot be built or installed on.",
         """What it does
 Looks at `nvidia/cuda` and `pytorch/pytorch` bases of files that install or build vLLM, and at distributions whose
 C library is older than the wheel needs.
@@ -92,7 +92,7 @@ Unsafe: another CUDA needs another driver, and another distribution has other pa
         "VM505",
         "version-pin",
         "info",
-        "a pin names an older release than the target",
+        "A pin that names an older release than the target.",
         """What it does
 Reports image tags, requirements, ranges, wheel and index URLs and git refs behind the target.
 Why it matters
@@ -109,7 +109,7 @@ with a hash are never moved.""",
         "VM506",
         "rocm-channel",
         "warning",
-        "a ROCm image or wheel means another ROCm in the target",
+        "A ROCm image or wheel that means another ROCm in the target.",
         """What it does
 Compares the ROCm a tag, wheel or index stands for in both releases.
 Why it matters
@@ -125,7 +125,7 @@ Safe: the rewritten tag stays on its ROCm major.""",
         "VM507",
         "missing-image",
         "error",
-        "an image tag, wheel or index does not exist for the target",
+        "An image tag, wheel or index that does not exist for the target.",
         """What it does
 Checks the suffix or channel a pin names against what the target publishes.
 Why it matters
