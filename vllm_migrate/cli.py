@@ -61,7 +61,7 @@ _SCOPE = _options(
         help="Leave image tags, requirements and other pins alone.",
     ),
     click.option(
-        "-j", "--jobs", type=click.IntRange(0), metavar="N", help="Processes to use; 0 as many as pay off."
+        "-j", "--jobs", type=click.IntRange(0), metavar="N", help="Accepted, without effect: one process reads."
     ),
 )
 _RESULT = _options(

@@ -49,7 +49,7 @@ class Config:
     """Everything a run is told, besides the paths.
 
     to: the releases to reach, several for a rolling upgrade; empty where pins decide. select: empty
-    means everything. exclude: None means the built-in list. jobs: 0 means as many as pay off. fix:
+    means everything. exclude: None means the built-in list. jobs: accepted, not used yet. fix:
     whether fixes are chosen into `FileResult.fixed`. File names are absolute.
     speculative_replacement: a method, or glob of target model → Speculator.
     """

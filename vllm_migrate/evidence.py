@@ -88,8 +88,7 @@ def _nearest(
             return Origin(device=device, how="an image whose tag is no version of vLLM")
     here = posixpath.dirname(path)
     while True:
-        pins = [(p, pin) for p, reading in folder(here) if p != path for pin in reading.pins]
-        found = _agreed(pins, config)
+        found = _agreed([(p, pin) for p, r in folder(here) if p != path for pin in _telling(r, config)], config)
         if found is not None:
             found.how = f"the folder {here or '.'}"
             found.device = found.device or device
@@ -97,6 +96,15 @@ def _nearest(
         if not here:
             return Origin(device=device)
         here = posixpath.dirname(here)
+
+
+def _telling(reading: Reading, config: Config) -> list[Pin]:
+    """Return the pins of a file that name a release, found once: every launch below its folder asks."""
+    known = reading.telling
+    if known is None or known[0] is not config:
+        pins = [p for p in reading.pins if (said := version_of(p, config)) is not None and said.version]
+        known = reading.telling = (config, pins)
+    return known[1]
 
 
 def _device(pins: Sequence[tuple[str, Pin]], config: Config) -> str:

@@ -246,6 +246,8 @@ class Reading:
     """The format's parser recovers from what it does not know, so a syntax problem is only a note."""
     links: list[str] = field(default_factory=list)
     """Files this one refers to, relative to it (`-r`, `--config`, a chart's values)."""
+    telling: tuple[object, list[Pin]] | None = field(default=None, repr=False, compare=False)
+    """The pins that name a release, kept by those who look for evidence, and the settings they hold for."""
     documentation: bool = False
     """The file shows examples to people: it says nothing of what the launches beside it run on."""
     counts: list[tuple[str, int]] = field(default_factory=list)

@@ -7,6 +7,7 @@ A *build* is one value given to a variable and what is added to it later (`cmd +
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -273,7 +274,12 @@ class _Walk:
         return live
 
     def _loads(self, root: ast.AST, live: _Live) -> None:
-        for node in ast.walk(root):
+        # As `ast.walk` goes, without the branches that hold no use of the variable.
+        waiting: deque[ast.AST] = deque([root])
+        while waiting:
+            node = waiting.popleft()
+            if node in self.holders:
+                waiting.extend(ast.iter_child_nodes(node))
             if self._is(node):
                 assert isinstance(node, ast.expr)
                 self.reach[node] = list(live.items())

@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from vllm_migrate.text import Region, Span
 
@@ -37,6 +38,15 @@ class Module:
     defined: set[str] = field(default_factory=set)
     version_names: set[str] = field(default_factory=set)
     _lines: list[int] = field(default_factory=list)
+
+    @cached_property
+    def loads(self) -> dict[str, list[ast.expr]]:
+        """Name → the expressions that read a variable or an attribute of that name."""
+        out: dict[str, list[ast.expr]] = {}
+        for node in self.nodes:
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                out.setdefault(node.id if isinstance(node, ast.Name) else node.attr, []).append(node)
+        return out
 
     @property
     def text(self) -> str:

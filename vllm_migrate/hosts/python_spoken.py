@@ -212,12 +212,8 @@ def _of_name(module: Module, name: str, names: frozenset[str]) -> Role:
 
 
 def _uses(module: Module, name: str) -> list[ast.expr]:
-    return [
-        n
-        for n in module.nodes
-        if (isinstance(n, ast.Name) and n.id == name) or (isinstance(n, ast.Attribute) and n.attr == name)
-        if isinstance(n.ctx, ast.Load)
-    ]
+    """Return every use of a name or of an attribute of that name."""
+    return module.loads.get(name, [])
 
 
 def _worst(verdicts: set[Role]) -> Role:
