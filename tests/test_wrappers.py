@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from vllm_migrate import wrappers
+from vllm_migrate import wrapped, wrappers
 from vllm_migrate.carried import Carrier, resolved
 from vllm_migrate.config import Config, ConfigError
 from vllm_migrate.engine import run_text
@@ -175,7 +175,7 @@ def variable(name: str, value: str | None) -> Variable:
 
 def test_changes_of_carried_options_are_changes_of_their_variables() -> None:
     seed, eager = variable("SM_VLLM_SEED", "1"), variable("SM_VLLM_ENFORCE_EAGER", "true")
-    found = wrappers.carries([seed, eager, variable("HOME", "/root")], "", "envfile")
+    found = wrapped.carries([seed, eager, variable("HOME", "/root")], "", "envfile")
     assert found is not None
     entries = found[1]
     assert [(e.key, e.value) for e in entries] == [("seed", "1"), ("enforce_eager", True)]
@@ -191,16 +191,16 @@ def test_changes_of_carried_options_are_changes_of_their_variables() -> None:
 
 def test_variables_of_another_engine_carry_nothing() -> None:
     given = [variable("OPTION_ROLLING_BATCH", "trtllm"), variable("OPTION_MAX_MODEL_LEN", "10")]
-    assert wrappers.carries(given, "", "yaml") is None
+    assert wrapped.carries(given, "", "yaml") is None
     given[0].value = "vllm"
-    found = wrappers.carries(given, "", "yaml")
+    found = wrapped.carries(given, "", "yaml")
     assert found is not None and [e.key for e in found[1]] == ["max_model_len"]
 
 
 def test_bare_names_count_only_in_the_image_that_reads_them() -> None:
     given = [variable("MAX_MODEL_LEN", "10"), variable("MAX_CONCURRENCY", "3")]
-    assert wrappers.carries(given, "team/app", "yaml") is None
-    found = wrappers.carries(given, "runpod/worker-v1-vllm", "yaml")
+    assert wrapped.carries(given, "team/app", "yaml") is None
+    found = wrapped.carries(given, "runpod/worker-v1-vllm", "yaml")
     assert found is not None and [e.key for e in found[1]] == ["max_model_len"]
 
 
@@ -212,7 +212,7 @@ def test_overrides_of_a_trainer() -> None:
         "~a.rollout.engine_kwargs.vllm.seed=1",
     ]
     words = [Word(REGION, Span(0, 1), Carrier("x", ""), text=t) for t in texts]
-    found = wrappers.overridden(words, "shell")
+    found = wrapped.overridden(words, "shell")
     assert found is not None
     assert [(e.key, e.value) for e in found[1]] == [("swap_space", 4), ("enforce_eager", True)]
     (change,) = resolved([Rename(found[1][1], "async-scheduling")])
@@ -224,3 +224,49 @@ def test_the_device_variable_of_a_wrapper_stays(tmp_path: Path) -> None:
     report = run_text("run.sh", line.encode(), tmp_path, Config(to=("0.33.0",)))
     (devices,) = [f for f in report.findings() if f.code == "VM204"]
     assert devices.fix is None and "Dynamo" in devices.withheld
+
+
+def test_places_of_a_team_in_manifests(tmp_path: Path) -> None:
+    path = own_file(
+        tmp_path,
+        mappings=[{"at": "spec.engines.*.tuning", "kind": "Fleet", "apiVersion": "corp.example/*"}],
+        triggers=["corp.example"],
+        **{"own-keys": ["task"], "entry-point": "config"},
+    )
+    config = Config(to=("0.33.0",), wrappers=(path,))
+    fleet = (
+        "apiVersion: corp.example/v1\nkind: Fleet\nspec:\n  engines:\n"
+        "    - tuning:\n        task: chat\n        swapSpace: 4\n"
+        "    - tuning: [--swap-space, '4', --seed, '1']\n"
+        "    - tuning: --device cuda --seed 1\n"
+        "    - other:\n        swapSpace: 4\n"
+    )
+    assert sorted(findings("fleet.yaml", fleet, config, tmp_path)) == [
+        "VM101 error --device",
+        "VM101 error --swap-space",
+        "VM101 error --swap-space",
+    ]
+    assert findings("fleet.yaml", fleet.replace("kind: Fleet", "kind: Other"), config, tmp_path) == []
+
+
+def test_keywords_packed_into_one_word(tmp_path: Path) -> None:
+    path = own_file(tmp_path, programs=[["serve-llm"]], passes="nothing", packed={"--engine": "json"})
+    config = Config(to=("0.33.0",), wrappers=(path,), fix=True)
+    line = """serve-llm --task chat --engine '{"swap_space": 4, "seed": 1}' --device cuda\n"""
+    report = run_text("run.sh", line.encode(), tmp_path, config)
+    assert [f.subject for f in report.findings()] == ["--swap-space"]
+    fixed = report.files[0].fixed
+    assert fixed is not None and fixed.text == line.replace('"swap_space": 4, ', "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "lm_eval --model hf --model_args pretrained=m,swap_space=4\n",
+        'lm_eval --model vllm --model_args "pretrained=m,a=[1,2],swap_space=4"\n',
+        "lm_eval --model vllm --model_args pretrained=m,device=cuda --device cuda\n",
+        'lm_eval --model vllm --model_args "pretrained=$MODEL,swap_space=4"\n',
+    ],
+)
+def test_packed_keywords_that_are_not_judged(line: str, tmp_path: Path) -> None:
+    assert findings("run.sh", line, Config(to=("0.33.0",)), tmp_path) == []

@@ -6,10 +6,12 @@ it is turned into changes of the item that carries it before anything is rendere
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vllm_migrate.jsontext import rewrite
 from vllm_migrate.model import (
     CannotRender,
     Change,
@@ -112,6 +114,72 @@ class Carrier:
         head = real.text.partition("=")[0][: -len(entry.key)]
         word = f"{head}{change.key.replace('-', '_')}={self.text(change.value)}"
         return InsertWords(real.container, [word], after=real)
+
+
+@dataclass(eq=False)
+class Packed(Carrier):
+    """Container of arguments that one word holds together: `a=1,b=2`, or a JSON object.
+
+    word: what holds them. head: the letters of it before them. form: "pairs" or "json".
+    """
+
+    word: Word = field(kw_only=True)
+    head: str = ""
+    form: str = "pairs"
+
+    def real_changes(self, changes: Sequence[Change]) -> list[Change]:
+        """Return the one change of the word for changes of what it holds."""
+        old = self.word.text[len(self.head) :]
+        named: dict[int, Any] = {}
+        renamed: dict[int, str] = {}
+        gone: set[int] = set()
+        added: list[InsertEntry] = []
+        for change in changes:
+            if isinstance(change, Remove):
+                gone.add(id(change.item))
+            elif isinstance(change, Rename):
+                renamed[id(change.item)] = change.name.replace("-", "_")
+            elif isinstance(change, Replace):
+                named[id(change.item)] = change.value
+            elif isinstance(change, InsertEntry):
+                added.append(change)
+            else:
+                raise CannotRender("this cannot be written here")
+        text = self._json(old, named, renamed, gone, added) if self.form == "json" else ""
+        if self.form == "pairs":
+            text = self._pairs(old, named, renamed, gone, added)
+        return [Replace(self.word, self.head + text, self.word.holes)]
+
+    def _json(
+        self, old: str, values: dict[int, Any], names: dict[int, str], gone: set[int], added: list[InsertEntry]
+    ) -> str:
+        new = json.loads(old)
+        for item, (entry, _) in self.items.items():
+            if item in gone:
+                new.pop(entry.key, None)
+            elif item in names or item in values:
+                value = values.get(item, new.pop(entry.key))
+                new.pop(entry.key, None)
+                new[names.get(item, entry.key)] = value
+        new.update({c.key.replace("-", "_"): c.value for c in added})
+        return rewrite(old, new)
+
+    def _pairs(
+        self, old: str, values: dict[int, Any], names: dict[int, str], gone: set[int], added: list[InsertEntry]
+    ) -> str:
+        known = {entry.key: item for item, (entry, _) in self.items.items()}
+        out: list[str] = []
+        for part in old.split(","):
+            key, equals, text = part.partition("=")
+            item = known.get(key.strip())
+            if item is None:
+                out.append(part)
+            elif item not in gone:
+                out.append(names.get(item, key) + equals + (self.text(values[item]) if item in values else text))
+        out += [f"{c.key.replace('-', '_')}={self.text(c.value)}" for c in added]
+        if not any(p.strip() for p in out):
+            raise CannotRender("nothing would be left of the list")
+        return ",".join(out)
 
 
 def resolved(changes: Iterable[Change]) -> list[Change]:

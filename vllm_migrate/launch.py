@@ -110,7 +110,7 @@ class _Program:
 
 
 def _wrapped(wrapper: wrappers.Wrapper, texts: Sequence[str], first: int) -> _Program:
-    starts = wrapper.starts_vllm(texts[first:])
+    starts = wrapper.passes != "nothing" and wrapper.starts_vllm(texts[first:])
     return _Program(wrapper.entry_point if starts else "", first, wrapper)
 
 

@@ -8,19 +8,35 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vllm_migrate.carried import Carrier
 from vllm_migrate.config import ConfigError
-from vllm_migrate.model import Dynamic, Entry, Site, Variable, Word
+from vllm_migrate.model import Site
 from vllm_migrate.paths import schemas_dir
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where documents hold vLLM's options. at: the keys that lead there, `*` for any."""
+
+    at: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    kind: str = ""
+    api: str = ""
+
+    def holds(self, path: Sequence[str], file: str, kind: str, api: str) -> bool:
+        """Tell whether a value at this path of keys is such a place."""
+        if len(path) != len(self.at) or not all(a in ("*", p) for a, p in zip(self.at, path, strict=True)):
+            return False
+        if self.files and not any(fnmatch.fnmatchcase(name, f) for f in self.files for name in (file, "/" + file)):
+            return False
+        return (not self.kind or kind == self.kind) and (not self.api or fnmatch.fnmatchcase(api, self.api))
 
 
 @dataclass(frozen=True)
@@ -44,8 +60,11 @@ class Wrapper:
     own_keys: frozenset[str] = frozenset()
     prefix: str | None = None
     beside: Mapping[str, str] | None = None
+    places: tuple[Place, ...] = ()
+    triggers: tuple[str, ...] = ()
     lines: frozenset[str] = frozenset()
     overrides: tuple[str, ...] = ()
+    packed: Mapping[str, str] | None = None
     ignores: bool = False
     when: Mapping[str, Sequence[str]] | None = None
 
@@ -56,10 +75,10 @@ class Wrapper:
 
     def starts_vllm(self, texts: Sequence[str]) -> bool:
         """Tell whether the wrapper starts vLLM at all when it is given these words."""
-        if self.passes == "nothing":
+        if self.passes == "nothing" and not self.packed:
             return False
         for option, values in (self.when or {}).items():
-            given = values[0]
+            given = ""
             for i, text in enumerate(texts):
                 name, equals, value = text.partition("=")
                 if _plain(name) == _plain(option):
@@ -117,6 +136,7 @@ def use(files: Sequence[Path]) -> None:
     wrappers.cache_clear()
     _by_module.cache_clear()
     callables.cache_clear()
+    _placed.cache_clear()
 
 
 def validate(path: Path) -> None:
@@ -162,11 +182,35 @@ def _wrapper(entry: Mapping[str, Any]) -> Wrapper:
         own_keys=frozenset(entry.get("own-keys", ())),
         prefix=variables["prefix"] if variables is not None else None,
         beside=variables.get("beside") if variables is not None else None,
+        places=tuple(_place(p) for p in entry.get("mappings", ())),
+        triggers=tuple(entry.get("triggers", ())),
         lines=frozenset(entry.get("lines", ())),
         overrides=tuple(entry.get("overrides", ())),
+        packed=entry.get("packed"),
         ignores=entry.get("unknown") == "ignored",
         when=entry.get("when"),
     )
+
+
+def _place(entry: Mapping[str, Any]) -> Place:
+    at = tuple(entry["at"].split(".")) if entry["at"] else ()
+    return Place(at, tuple(entry.get("files", ())), entry.get("kind", ""), entry.get("apiVersion", ""))
+
+
+def of_place(path: Sequence[str], file: str, kind: str, api: str) -> Wrapper | None:
+    """Return the wrapper that reads its options at a place of a document.
+
+    Args: path: the keys that lead there. file: the document's file. kind, api: what a manifest says it is.
+    """
+    for wrapper in _placed():
+        if any(place.holds(path, file, kind, api) for place in wrapper.places):
+            return wrapper
+    return None
+
+
+@lru_cache(maxsize=1)
+def _placed() -> tuple[Wrapper, ...]:
+    return tuple(w for w in wrappers() if w.places)
 
 
 def triggers() -> list[str]:
@@ -178,7 +222,7 @@ def triggers() -> list[str]:
         out += [words[0] for words in wrapper.programs]
         out += [m.rsplit(".", 1)[-1] for m in (*wrapper.modules, *(wrapper.callables or ()))]
         out += [p.rsplit("/", 1)[-1].strip("*") for p in wrapper.images]
-        out += [*wrapper.lines, *wrapper.overrides]
+        out += [*wrapper.lines, *wrapper.overrides, *wrapper.triggers]
         if wrapper.prefix:
             out += list(wrapper.beside) if wrapper.beside is not None else [wrapper.prefix]
     return out
@@ -228,89 +272,3 @@ def of_format(name: str) -> Wrapper | None:
 def line_names() -> frozenset[str]:
     """Return the names of variables that hold a piece of vLLM's command line."""
     return frozenset(n for w in wrappers() for n in w.lines)
-
-
-def carries(variables: Iterable[Variable], image: str, host: str) -> tuple[Wrapper, list[Entry]] | None:
-    """Return the wrapper that takes vLLM's options from these variables, and the options as entries.
-
-    Args: variables: the environment of one process. image: name of its image without tag, or "".
-    """
-    given = list(variables)
-    named = of_image(image) if image else None
-    for wrapper in wrappers():
-        if wrapper.prefix is None or (wrapper.images and wrapper is not named):
-            continue
-        mine = [v for v in given if v.name.startswith(wrapper.prefix) and len(v.name) > len(wrapper.prefix)]
-        if not mine or not _beside(wrapper, given):
-            continue
-        carrier = Carrier(host, wrapper.prefix, upper=wrapper.prefix == wrapper.prefix.upper())
-        entries = []
-        for variable in mine:
-            key = variable.name[len(wrapper.prefix) :].lower()
-            if key in wrapper.own_keys or not re.fullmatch(r"[a-z][a-z0-9_]*", key):
-                continue
-            entries.append(carrier.hold(key, _value(variable), variable))
-        if entries:
-            return wrapper, entries
-    return None
-
-
-def carried_site(variables: Iterable[Variable], image: str, host: str, owner: str = "") -> Site | None:
-    """Return the site made of the options that variables of one process carry, None where they carry none.
-
-    Args: image: name of the process's image without tag, or "". host: the format's name.
-    """
-    found = carries(variables, image, host)
-    if found is None:
-        return None
-    wrapper, entries = found
-    site = Site(wrapper.entry_point, host, entries[0].region, entries[0].span, owner=owner, hollow=True)
-    site.entries, site.entry_home = entries, entries[0].container
-    return wrapper.mark(site)
-
-
-def _beside(wrapper: Wrapper, variables: Sequence[Variable]) -> bool:
-    if wrapper.beside is None:
-        return True
-    return any(
-        v.name in wrapper.beside and v.value is not None and re.fullmatch(wrapper.beside[v.name], v.value)
-        for v in variables
-    )
-
-
-def _value(item: Variable) -> Any:
-    if item.value is None or item.holes:
-        return Dynamic(item.spelled())
-    low = item.value.lower()
-    return low == "true" if low in ("true", "false") else item.value
-
-
-def overridden(words: Sequence[Word], host: str) -> tuple[Wrapper, list[Entry]] | None:
-    """Return the wrapper whose overrides (`a.b.name=value`) are among the words, and what they set."""
-    for wrapper in wrappers():
-        if not wrapper.overrides:
-            continue
-        carrier = Carrier(host, "", upper=False)
-        entries = []
-        for word in words:
-            name, equals, value = word.text.partition("=")
-            prefix = next((p for p in wrapper.overrides if equals and p in name), None)
-            if prefix is None or word.splits or name.startswith("~"):
-                continue
-            key = name.partition(prefix)[2]
-            if re.fullmatch(r"[A-Za-z_][\w.]*", key):
-                entries.append(carrier.hold(key, _scalar(value, word), word))
-        if entries:
-            return wrapper, entries
-    return None
-
-
-def _scalar(text: str, word: Word) -> Any:
-    if word.holes:
-        return Dynamic(text)
-    low = text.lower()
-    if low in ("true", "false"):
-        return low == "true"
-    if low in ("null", "none"):
-        return None
-    return int(text) if re.fullmatch(r"-?\d+", text) else text

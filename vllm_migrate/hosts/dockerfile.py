@@ -46,7 +46,7 @@ from vllm_migrate.model import (
     fill,
 )
 from vllm_migrate.text import Edit, Piece, Region, Span
-from vllm_migrate.wrappers import carried_site
+from vllm_migrate.wrapped import carried_site
 
 NAME = "dockerfile"
 

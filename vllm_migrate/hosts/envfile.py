@@ -21,7 +21,7 @@ from vllm_migrate.model import (
     Variable,
 )
 from vllm_migrate.text import Edit, Region, Span
-from vllm_migrate.wrappers import carried_site
+from vllm_migrate.wrapped import carried_site
 
 NAME = "envfile"
 

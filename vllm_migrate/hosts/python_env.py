@@ -14,7 +14,8 @@ from vllm_migrate.hosts.python_source import Module, Scope
 from vllm_migrate.hosts.python_values import write_value
 from vllm_migrate.model import Item, Site, Variable
 from vllm_migrate.text import Edit
-from vllm_migrate.wrappers import carried_site, wrappers
+from vllm_migrate.wrapped import carried_site
+from vllm_migrate.wrappers import wrappers
 
 _LAUNCHERS = (
     "os.system",

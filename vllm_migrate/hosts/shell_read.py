@@ -17,7 +17,7 @@ from vllm_migrate.hosts.shell_tree import DECLARERS, Node, dominates, reaches
 from vllm_migrate.launch import Launch, basename, container_run, find_launch, launchers, script_of, split_image
 from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, is_hole
 from vllm_migrate.text import Region, Span
-from vllm_migrate.wrappers import carried_site, overridden
+from vllm_migrate.wrapped import carried_site, overridden
 
 RUNNERS = frozenset(
     (

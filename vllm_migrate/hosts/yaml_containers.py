@@ -26,6 +26,7 @@ from vllm_migrate.launch import (
 )
 from vllm_migrate.model import Container, Pin, Site, Variable, Word, is_hole
 from vllm_migrate.text import Span
+from vllm_migrate.wrapped import carried_site
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
@@ -166,7 +167,7 @@ class Containers:
         """Return sites made of options that variables carry, and the variables that are only variables."""
         reader = self.reader
         out: list[Site] = []
-        carried = wrappers.carried_site(around, split_image(image)[0], reader.document.host, owner)
+        carried = carried_site(around, split_image(image)[0], reader.document.host, owner)
         if carried is not None:
             out.append(carried)
         kept = []

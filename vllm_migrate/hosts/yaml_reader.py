@@ -16,6 +16,7 @@ from vllm_migrate.hosts.yaml_scripts import Scripts
 from vllm_migrate.hosts.yaml_settings import Settings
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
 from vllm_migrate.model import Reading, Site, Variable
+from vllm_migrate.wrappers import of_place
 
 Path = tuple[str, ...]
 
@@ -63,7 +64,10 @@ class Reader:
         if use.alias or id(node) in self.done:
             return
         self.done.add(id(node))
-        if node.kind == "mapping":
+        wrapper = of_place(path, self.context.path, self.kind, self.root.scalar("apiVersion"))
+        if wrapper is not None:
+            self.settings.given(use, path, wrapper)
+        elif node.kind == "mapping":
             self._mapping(use, path)
         elif node.kind == "sequence":
             self._sequence(use, path)

@@ -14,7 +14,8 @@ from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
 from vllm_migrate.launch import find_launch, holds_vllm, is_server_image, launchers, script_of
 from vllm_migrate.model import Entry, Pin, Site, Variable, Word
 from vllm_migrate.text import Span
-from vllm_migrate.wrappers import carried_site
+from vllm_migrate.wrapped import carried_site
+from vllm_migrate.wrappers import Wrapper
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
@@ -393,6 +394,33 @@ class Settings:
             return False
         self.config(node)
         return True
+
+    def given(self, use: Use, path: Path, wrapper: Wrapper) -> None:
+        """Read a place where a wrapper takes vLLM's options: a mapping, a list of words, or a string."""
+        reader, items, node = self.reader, self.reader.items, use.node
+        site = Site(wrapper.entry_point, reader.document.host, reader.document.region, Span(node.start, node.end))
+        if node.kind == "mapping":
+            own = [p for p in node.merged() if p.name in wrapper.own_keys or names.normal(p.name) in wrapper.own_keys]
+            site.entries = items.entries(node, own)
+            site.entry_home = items._map_home(node)
+            reader.done |= {id(p) for p in node.pairs} | {id(p.node) for p in node.pairs}
+        elif node.kind == "sequence":
+            words, site.open = items.list_words(node)
+            site.words = wrapper.passed(words, [w.text for w in words])
+            site.word_home = items.home(node)
+        elif node.text.strip():
+            words, site.word_home = items.string_words(node)
+            site.words = wrapper.passed(words, [w.text for w in words])
+        if not site.words and not site.entries:
+            return
+        self._touch_up(use)
+        site.owner, site.hollow = reader.owner(node), True
+        site.open = site.open or any(w.splits for w in site.words)
+        reader.document.kept.add(id(node))
+        holder = use.holder
+        site.pins = self._pins(holder, site.owner) if holder is not None and holder.kind == "mapping" else []
+        site.variables = reader.surroundings()
+        reader.out.sites.append(wrapper.mark(site))
 
     def config(self, node: Node, entry_point: str = "config") -> None:
         """Read a mapping as a `--config` file."""
