@@ -223,6 +223,27 @@ def releases(first: str | None, second: str | None, output_format: str, config_p
     return 0
 
 
+@cli.command()
+@click.argument("version", metavar="VERSION")
+@click.option("--object", "name", metavar="NAME", help="Only this config object, by its option or its class.")
+@click.option("--list", "listing", is_flag=True, help="List the config objects of the release instead.")
+@click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
+def schema(version: str, name: str | None, listing: bool, config_path: Path | None) -> int:
+    """Print the JSON Schema of a `vllm serve --config` file, for editors.
+
+    Write it to a file, and name that file in the first line of the configuration:
+    `# yaml-language-server: $schema=vllm-0.33.0.schema.json`.
+    """
+    from vllm_migrate.discover import find_root
+    from vllm_migrate.schemas import object_list, schema_text
+
+    if listing and name is not None:
+        raise click.UsageError("--list goes without --object")
+    config = _config(find_root(()), config_path)
+    _out(object_list(config, version) if listing else schema_text(config, version, name))
+    return 0
+
+
 @cli.group()
 def catalog() -> None:
     """Build catalogs of what releases accept."""

@@ -70,9 +70,9 @@ def test_keywords(sections: Sections) -> None:
 
 def test_config_classes(sections: Sections) -> None:
     configs = sections["configs"]
-    assert configs["SpeculativeConfig"] == {"extra": "forbid"}
+    assert configs["SpeculativeConfig"] == {"extra": "forbid", "checked": True}
     assert configs["SpeculativeConfig.method"] == {"type": "str | None", "choices": ["ngram", "eagle"]}
-    assert configs["SpeculativeConfig.tokens"] == {"type": "int", "default": 3}
+    assert configs["SpeculativeConfig.tokens"] == {"type": "int", "default": 3, "hint": "int(ge=1)"}
     assert configs["SpeculativeConfig.target"]["init"] is False
     assert configs["ModelConfig.sizes"] == {"type": "list[int]", "default": [1, 2]}
     assert configs["ModelConfig.speculative_config"]["config"] == "SpeculativeConfig"
@@ -179,6 +179,7 @@ def test_release_facts(tmp_path: Path) -> None:
         "dockerfiles": ["docker/Dockerfile", "docker/Dockerfile.rocm_base"],
         "build_args": ["CUDA_VERSION", "FINAL_BASE_IMAGE", "PIP_INDEX_URL", "UV_INDEX_URL", "max_jobs"],
         "dotted": True,
+        "config_file": [],
     }
 
 

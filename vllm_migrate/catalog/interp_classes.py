@@ -212,7 +212,7 @@ def dataclass_fields(interp: Evaluator, cls: type) -> list[FieldObject]:
             if isinstance(default, FieldInfo) and default.init is not None:
                 init = bool(default.init)
             kind = interp.try_eval(annotation, info.scope)
-            found[name] = FieldObject(name, kind, default, factory, init, annotation, info.scope)
+            found[name] = FieldObject(name, kind, default, factory, init, annotation, info.scope, owner)
     return list(found.values())
 
 

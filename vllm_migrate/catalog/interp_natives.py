@@ -270,7 +270,7 @@ def _dataclasses(interp: Interpreter) -> dict[str, Any]:
         return FieldSpec(**known)
 
     def info(*args: Any, **kwargs: Any) -> Any:
-        wanted = ("default", "default_factory", "init", "alias", "validation_alias", "deprecated")
+        wanted = tuple(FieldInfo.__dataclass_fields__)
         known = {k: v for k, v in kwargs.items() if k in wanted}
         if args:
             known["default"] = args[0]

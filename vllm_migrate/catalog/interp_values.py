@@ -155,6 +155,10 @@ class FieldInfo:
     alias: Any = None
     validation_alias: Any = None
     deprecated: Any = None
+    ge: Any = None
+    gt: Any = None
+    le: Any = None
+    lt: Any = None
 
 
 @dataclass(eq=False)
@@ -168,6 +172,7 @@ class FieldObject:
     init: bool
     annotation: ast.expr
     scope: Scope
+    owner: type | None = None
 
 
 @dataclass(eq=False)

@@ -256,3 +256,18 @@ def glued_letters(tree: Tree) -> dict[str, str]:
 def takes_dotted_keys(tree: Tree) -> bool:
     """Tell whether the parser takes `--x.key value` for a JSON option."""
     return "create_nested_dict" in _parser_source(tree)
+
+
+def config_file_values(tree: Tree) -> list[str]:
+    """Return which values of a `--config` file the parser does not pass on as their text.
+
+    switch: true becomes the bare option and false nothing; no: false becomes `--no-x` where there is one;
+    list: each item is a word; object: becomes JSON.
+    """
+    text = ""
+    for node in ast.walk(ast.parse(_parser_source(tree) or "pass")):
+        if isinstance(node, ast.FunctionDef) and node.name.endswith("load_config_file"):
+            text = ast.unparse(node)
+    marks = {"switch": "isinstance(value, bool)", "no": "--no-", "list": "isinstance(value, list)"}
+    marks["object"] = "isinstance(value, dict)"
+    return [name for name, mark in marks.items() if mark in text]

@@ -8,18 +8,21 @@ import re
 import typing
 from typing import Any
 
+from vllm_migrate.catalog.hints import reading
 from vllm_migrate.catalog.history import Attrs, Facts
 from vllm_migrate.catalog.interp import Interpreter
 from vllm_migrate.catalog.interp_classes import class_attribute, dataclass_fields, default_of
 from vllm_migrate.catalog.interp_values import (
     MISSING,
     Bound,
+    ClassInfo,
     FieldObject,
     Function,
     ImportRef,
     Raised,
     Unsupported,
 )
+from vllm_migrate.catalog.mine_hints import hint_of, short
 from vllm_migrate.catalog.plain import config_class, hint_text, hint_values, plain, put_default
 from vllm_migrate.catalog.source import Tree
 
@@ -111,11 +114,42 @@ def mine_configs(interp: Interpreter, tree: Tree) -> Facts:
             if isinstance(value, type) and value in interp.infos and interp.infos[value].dataclass:
                 classes.setdefault(name, value)
     out: Facts = {}
+    dashed = _dashed_classes(tree)
     for name, cls in classes.items():
-        out[name] = {"extra": interp.infos[cls].extra or "ignore"}
+        out[name] = class_attrs(interp.infos[cls])
+        if name in dashed:
+            out[name]["dashes"] = True
         for field in dataclass_fields(interp, cls):
-            out[f"{name}.{field.name}"] = field_attrs(interp, field)
+            attrs = field_attrs(interp, field)
+            if "checked" in out[name]:
+                infos = [interp.infos[c] for c in dict.fromkeys((field.owner or cls, cls))]
+                hint = hint_of(field, infos, lambda c: classes.get(c.__name__) is c)
+                if hint != reading(attrs, classes):
+                    attrs["hint"] = short(hint, attrs)
+            out[f"{name}.{field.name}"] = attrs
     return dict(sorted(out.items()))
+
+
+def class_attrs(info: ClassInfo) -> Attrs:
+    """Return what a config class does with keys it lacks, and whether it looks at the types of values.
+
+    A plain class raises for an unknown key and takes any value, unless its `from_cli` has pydantic read it.
+    """
+    if info.pydantic:
+        return {"extra": info.extra or "ignore", "checked": True}
+    reads = f"TypeAdapter({info.node.name}).validate_json"
+    methods = [n for n in info.node.body if isinstance(n, ast.FunctionDef) and n.name == "from_cli"]
+    read = any(reads in ast.unparse(n) for n in methods)
+    return {"extra": "ignore", "checked": True} if read else {"extra": "forbid"}
+
+
+def _dashed_classes(tree: Tree) -> set[str]:
+    """Return the config classes whose keys the engine arguments read with `-` for `_`."""
+    out: set[str] = set()
+    for node in ast.walk(tree.parse("vllm/engine/arg_utils.py")):
+        if isinstance(node, ast.FunctionDef) and ".replace('-', '_')" in ast.unparse(node):
+            out |= set(re.findall(r"\b(\w+Config)\(\*\*", ast.unparse(node)))
+    return out
 
 
 def name_configs(facts: Facts, configs: Facts) -> None:

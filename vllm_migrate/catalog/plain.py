@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 import types
 import typing
@@ -131,7 +132,9 @@ def converter_name(value: Any) -> tuple[str, bool, Any]:
     if isinstance(value, External):
         return value.text.rpartition(".")[2], False, None
     if isinstance(value, Bound):  # a constructor such as CompilationConfig.from_cli
-        return "json", False, value.first if isinstance(value.first, type) else None
+        literal = "literal_eval" in ast.unparse(value.function.node)
+        kind = "json_or_literal" if literal else "json"
+        return kind, False, value.first if isinstance(value.first, type) else None
     if not isinstance(value, Function):
         return "str", False, None
     closure = value.scope.names if value.scope.parent is not None else {}
@@ -141,6 +144,9 @@ def converter_name(value: Any) -> tuple[str, bool, Any]:
     if value.name == "parse_dataclass" or "dataclass" in value.name:
         cls = value.defaults[0] if value.defaults else closure.get("dataclass_cls")
         return "json", False, cls if isinstance(cls, type) else None
+    if value.name == "<lambda>" and value.defaults and isinstance(value.defaults[0], (Bound, type)):
+        held = value.defaults[0]  # what the lambda hands the text to: a constructor, or the class itself
+        return converter_name(held) if isinstance(held, Bound) else ("json", False, held)
     known = {
         "human_readable_int": "human_int",
         "human_readable_int_or_auto": "human_int_or_auto",

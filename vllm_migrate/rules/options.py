@@ -62,7 +62,7 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
             answers += _refused(ctx, argument)
             continue
         if argument.path:
-            answers += judge_key(ctx, argument, argument.path, argument.value)
+            answers += judge_key(ctx, argument)
         else:
             answers += _accepted(ctx, argument)
     replace_drafts(ctx, answers)
@@ -161,7 +161,7 @@ def _accepted(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
     if config:
         held = object_of(argument)
         if held is not None:
-            yield from judge_object(ctx, argument, config, held, ())
+            yield from judge_object(ctx, argument, config, held)
     if found:
         return
     for migration in ctx.migrations.named("option", argument.option):
