@@ -146,6 +146,11 @@ OBJECTS = [
     ("0.33.0", "CompilationConfig", {"mode": "Vllm_Compile", "pass_config": {"fuse_act_quant": None}}, NONE),
     ("0.33.0", "CompilationConfig", {"mode": 2, "cudagraph_mode": None}, NONE),
     (
+        "0.33.0", "CompilationConfig", {"cudagraph_mode": "1"},
+        [(("cudagraph_mode",), "Input should be 'NONE', 'PIECEWISE', 'FULL', 'FULL_DECODE_ONLY' or "
+          "'FULL_AND_PIECEWISE' or 0, 1, 2, False or True")],
+    ),
+    (
         "0.33.0", "CompilationConfig", {"pass_config": {"fuse_act_quant": 2}},
         [(("pass_config", "fuse_act_quant"), "Input should be a valid boolean")],
     ),

@@ -145,6 +145,9 @@ def _described(schema: Schema, attrs: Mapping[str, Any]) -> Schema:
 
 def _field(attrs: Mapping[str, Any], checked: set[str]) -> Schema:
     text = reading(attrs, checked)
+    if "Upper[" in text:
+        # The strings are names then; an enum's numbers are not read from text.
+        text = text.replace("Enum[", "Literal[")
     schema = _union([_convert(node, checked) for node in members(ast.parse(text, mode="eval").body)])
     words = [c for c in attrs.get("choices", ()) if isinstance(c, str)]
     if words and schema.get("type") == "string":
