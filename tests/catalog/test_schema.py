@@ -148,7 +148,7 @@ OBJECTS = [
     (
         "0.33.0", "CompilationConfig", {"cudagraph_mode": "1"},
         [(("cudagraph_mode",), "Input should be 'NONE', 'PIECEWISE', 'FULL', 'FULL_DECODE_ONLY' or "
-          "'FULL_AND_PIECEWISE' or 0, 1, 2, False or True")],
+          "'FULL_AND_PIECEWISE' or 0, 1 or 2")],
     ),
     (
         "0.33.0", "CompilationConfig", {"pass_config": {"fuse_act_quant": 2}},
