@@ -116,6 +116,10 @@ def _about(entry: Migration) -> str:
         lines += [_wrap(", ".join(known)), ""]
     if entry.values:
         lines += [_wrap("about the values " + ", ".join(entry.values)), ""]
+    only = [f"only with {entry.where}"] if entry.where else []
+    only += [f"only on {', '.join(entry.devices)}"] if entry.devices else []
+    if only:
+        lines += [_wrap(", ".join(only)), ""]
     lines += ["Why:", _wrap(entry.reason, "  "), "", "What to do:", _wrap(entry.help, "  ")]
     if entry.cases:
         lines += ["", "What `fix` writes, the first that applies:"]

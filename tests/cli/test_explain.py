@@ -301,3 +301,19 @@ def test_summaries_of_rules_are_sentences() -> None:
 
     for rule in rules().values():
         assert rule.summary[0].isupper() and rule.summary.endswith("."), rule.code
+
+
+def test_the_shipped_catalog_has_an_answer_for_every_loss_and_follows_the_schema() -> None:
+    from jsonschema import Draft202012Validator
+
+    from vllm_migrate.answers import load as load_answers
+    from vllm_migrate.differences import differences
+
+    validator = Draft202012Validator(json.loads((schemas_dir() / "releases.schema.json").read_text()))
+    shipped, answers = catalog.Catalog(schemas_dir() / "catalog"), load_answers(load())
+    for first, second in (("0.6.0", "0.33.0"), ("0.10.2", "0.11.0"), ("0.17.1", "0.18.0"), ("0.32.0", "0.33.0")):
+        data = differences(shipped, answers, first, second)
+        validator.validate(data)
+        open_ = [row["name"] for part in data["parts"] for row in part["removed"] if row["answer"] is None]
+        assert open_ == [], (first, second)
+        assert sum(len(part["removed"]) for part in data["parts"]) > 20

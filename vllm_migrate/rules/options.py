@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -255,6 +257,37 @@ def _types(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer]
             finding.help = "Write a number."
             yield Answer(finding, [], "unsafe", argument=argument)
             return
+        if kind == "json" and isinstance(text, str) and not _json(text, bool(attrs.get("optional"))):
+            yield _no_json(ctx, argument, text, several=isinstance(value, list))
+            return
+
+
+def _json(text: str, optional: bool) -> bool:
+    if optional and text in ("", "None"):
+        return True
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _no_json(ctx: SiteContext, argument: Argument, text: str, *, several: bool) -> Answer:
+    """Report a text that is no JSON; one written as Python writes an object is put into JSON."""
+    message = f"{argument.subject} takes JSON, not {text!r}"
+    finding = finding_of(ctx, "VM107", "error", argument, message, None)
+    finding.help = "Write names and texts in double quotes, and true, false and null in small letters."
+    answer = Answer(finding, [], "safe", argument=argument)
+    try:
+        literal = ast.literal_eval(text)
+        written = json.dumps(literal) if isinstance(literal, dict) else ""
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        written = ""
+    if not written or several or argument.locked:
+        finding.withheld = argument.locked or "what the value means cannot be told"
+    else:
+        answer.results = [Result(argument.option, (), "", written)]
+    return answer
 
 
 def _number(text: str, kind: str) -> bool:
