@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=", re.ASCII)
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=(?!=)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,17 @@ class _Container:
 def launchers() -> dict[str, Any]:
     """Return the launcher data, read once."""
     data: dict[str, Any] = json.loads((schemas_dir() / "launchers.json").read_text(encoding="utf-8"))
-    sets = ("interpreters", "shells", "talkers", "container_tools", "container_options_with_value", "other_engines")
-    for key in sets:
+    for key in (
+        "interpreters",
+        "shells",
+        "talkers",
+        "container_tools",
+        "container_options_with_value",
+        "image_tools",
+        "image_options_with_value",
+        "cluster_tools",
+        "other_engines",
+    ):
         data[key] = frozenset(data[key])
     data["server_image_pattern"] = re.compile(data["server_image_pattern"])
     return data
@@ -136,17 +145,22 @@ def _program_at(texts: Sequence[str], i: int) -> _Program | None:
         while j < len(texts) and texts[j].startswith("-") and texts[j] != "-m":
             j += 2 if texts[j] in ("-X", "-W") else 1
         if j + 1 < len(texts) and texts[j] == "-m":
-            entry = data["modules"].get(texts[j + 1])
-            if entry == "cli":
-                if j + 2 < len(texts) and texts[j + 2] == "serve":
-                    return _Program("serve", j + 3)
-                return None
-            if entry:
-                return _Program(entry, j + 2)
-            wrapper = wrappers.of_module(texts[j + 1])
-            if wrapper is not None:
-                return _wrapped(wrapper, texts, j + 2)
-    return None
+            return _module_at(texts, j)
+    # `torchrun -m`, `accelerate launch -m`, `coverage run -m`
+    return _module_at(texts, i) if i and texts[i] == "-m" else None
+
+
+def _module_at(texts: Sequence[str], i: int) -> _Program | None:
+    """Return the program of a module named behind the `-m` at word i."""
+    if i + 1 >= len(texts):
+        return None
+    entry = launchers()["modules"].get(texts[i + 1])
+    if entry == "cli":
+        return _Program("serve", i + 3) if i + 2 < len(texts) and texts[i + 2] == "serve" else None
+    if entry:
+        return _Program(entry, i + 2)
+    wrapper = wrappers.of_module(texts[i + 1])
+    return _wrapped(wrapper, texts, i + 2) if wrapper is not None else None
 
 
 def _container(texts: Sequence[str], i: int) -> _Container | None:
@@ -154,7 +168,7 @@ def _container(texts: Sequence[str], i: int) -> _Container | None:
     data = launchers()
     j = i + 1
     while j < len(texts) and texts[j] not in ("run", "create", "exec"):
-        if not texts[j].startswith("-") and texts[j] not in ("container", "compose"):
+        if not texts[j].startswith("-") and texts[j] not in ("container", "compose", "service"):
             return None
         j += 1
     if j >= len(texts):
@@ -180,6 +194,55 @@ def _container(texts: Sequence[str], i: int) -> _Container | None:
     return None
 
 
+def talks(texts: Sequence[str]) -> bool:
+    """Tell whether a command only speaks of the words behind it (`echo`, `grep`)."""
+    head = basename(texts[0])
+    # `conda run` runs them.
+    return head in launchers()["talkers"] and "run" not in texts[1:2]
+
+
+def _image_run(texts: Sequence[str], i: int) -> Launch | None:
+    """Return the server that `apptainer run IMAGE` starts; the process keeps the caller's environment."""
+    data = launchers()
+    if "run" not in texts[i + 1 : i + 4]:
+        return None
+    assignments: list[int] = []
+    j = texts.index("run", i) + 1
+    while j < len(texts) and texts[j].startswith("-"):
+        name, equals, _ = texts[j].partition("=")
+        if name == "--env" and not equals and j + 1 < len(texts):
+            assignments.append(j + 1)
+        j += 2 if not equals and name in data["image_options_with_value"] else 1
+    if j + 1 >= len(texts) or not is_server_image(texts[j].removesuffix(".sif").replace("_v", ":v")):
+        return None
+    if not (texts[j + 1].startswith("-") or texts[j + 1] == "serve"):
+        return None
+    return Launch("serve", j, j + (2 if texts[j + 1] == "serve" else 1), None, tuple(assignments))
+
+
+def _pod_run(texts: Sequence[str], i: int) -> Launch | None:
+    """Return the server that `kubectl run NAME --image=IMAGE -- ARGS` starts."""
+    if "run" not in texts[i + 1 : i + 4] or "--" not in texts[i:] or "--command" in texts[i:]:
+        return None
+    end = texts.index("--", i)
+    image = ""
+    glued: list[int] = []
+    assignments: list[int] = []
+    for j in range(i + 1, end):
+        name, equals, value = texts[j].partition("=")
+        if name == "--image":
+            image = value if equals else texts[j + 1]
+        elif name == "--env" and equals:
+            glued.append(j)
+        elif name == "--env":
+            assignments.append(j + 1)
+    found = container_launch(texts[end + 1 :], image, 0)
+    if found is None or found.program or found.first > 1:
+        return None
+    given = tuple(assignments), tuple(glued)
+    return Launch(found.entry_point, end, end + 1 + found.first, None, *given, found.wrapper)
+
+
 def find_launch(texts: Sequence[str]) -> Launch | None:
     """Return the vLLM launch in the words of one simple command, or None.
 
@@ -190,8 +253,7 @@ def find_launch(texts: Sequence[str]) -> Launch | None:
     if not texts:
         return None
     data = launchers()
-    head = basename(texts[0])
-    if head in data["talkers"]:
+    if talks(texts):
         return None
     assignments: list[int] = []
     glued: list[int] = []
@@ -203,10 +265,18 @@ def find_launch(texts: Sequence[str]) -> Launch | None:
         if name in data["container_tools"]:
             container = _container(texts, i)
             if container is not None and container.image is not None:
-                image = container.image
+                if any(verb in texts[i : container.image] for verb in ("exec", "compose")):
+                    # The word names a container or a service.
+                    if "exec" in texts[i : container.image] or not is_server_image(texts[container.image]):
+                        assignments += container.assignments
+                        glued += container.glued
+                        i = container.image + 1
+                        continue
+                named = container.image
+                image = None if "compose" in texts[i:named] else named
                 assignments += container.assignments
                 glued += container.glued
-                rest = image + 1
+                rest = named + 1
                 entry = basename(container.entrypoint or "")
                 inner = _program_at([entry, *texts[rest:]], 0) if entry in data["interpreters"] else None
                 if inner is not None:
@@ -214,23 +284,27 @@ def find_launch(texts: Sequence[str]) -> Launch | None:
                     given = tuple(assignments), tuple(glued)
                     if not inner.entry_point:
                         return None
-                    return Launch(inner.entry_point, image, first, image, *given, inner.wrapper)
+                    return Launch(inner.entry_point, named, first, image, *given, inner.wrapper)
                 if entry == "vllm" and texts[rest : rest + 1] == ["serve"]:
-                    return Launch("serve", image, rest + 1, image, tuple(assignments), tuple(glued))
-                wrapper = wrappers.of_image(split_image(texts[image])[0]) if not entry else None
+                    return Launch("serve", named, rest + 1, image, tuple(assignments), tuple(glued))
+                wrapper = wrappers.of_image(split_image(texts[named])[0]) if not entry else None
                 if wrapper is not None and rest < len(texts) and texts[rest].startswith("-"):
                     if not wrapper.starts_vllm(texts[rest:]):
                         return None
                     given = tuple(assignments), tuple(glued)
-                    return Launch(wrapper.entry_point, image, rest, image, *given, wrapper)
-                if not entry and is_server_image(texts[image]):
+                    return Launch(wrapper.entry_point, named, rest, image, *given, wrapper)
+                if not entry and is_server_image(texts[named]):
                     if rest < len(texts) and texts[rest] == "serve":
-                        return Launch("serve", image, rest + 1, image, tuple(assignments), tuple(glued))
+                        return Launch("serve", named, rest + 1, image, tuple(assignments), tuple(glued))
                     plain = rest >= len(texts) or texts[rest].startswith(("-", "\ue000"))
                     if plain or (_looks_like_model(texts[rest]) and not _names_program(texts, rest)):
-                        return Launch("serve", image, rest, image, tuple(assignments), tuple(glued))
+                        return Launch("serve", named, rest, image, tuple(assignments), tuple(glued))
                 i = rest
                 continue
+        if name in data["image_tools"] or name in data["cluster_tools"]:
+            run = _image_run(texts, i) if name in data["image_tools"] else _pod_run(texts, i)
+            if run is not None:
+                return run
         found = _program_at(texts, i)
         if found is not None:
             given = tuple(assignments), tuple(glued)

@@ -25,6 +25,7 @@ HOSTS = (
     "yaml",
     "json",
     "terraform",
+    "groovy",
     "ini",
     "envfile",
     "makefile",
@@ -121,6 +122,15 @@ def read_python(region: Region, context: Context) -> Reading:
 def read_yaml(region: Region, context: Context) -> Reading:
     """Read a guest as YAML documents."""
     return read_guest("yaml", region, context)
+
+
+def read_config(region: Region, context: Context) -> Reading:
+    """Read a guest as a YAML file of options that a launch names with `--config`."""
+    from vllm_migrate.hosts import yaml
+
+    reading = yaml.read_config(region, context)
+    reading.problems = [p for p in reading.problems if p.kind != "syntax"]
+    return reading
 
 
 def read_json(region: Region, context: Context) -> Reading:

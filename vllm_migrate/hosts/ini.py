@@ -13,7 +13,7 @@ from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.requirements import Lines
 from vllm_migrate.hosts.requirements import read as read_requirements
 from vllm_migrate.hosts.unit_words import UnitWord, quote_word, script_region, split_unit_words
-from vllm_migrate.launch import container_launch, find_launch, launchers, script_of
+from vllm_migrate.launch import basename, container_launch, find_launch, launchers, script_of
 from vllm_migrate.model import (
     CannotRender,
     Change,
@@ -269,6 +269,7 @@ def _exec(region: Region, setting: Setting, unit: Unit, context: Context, out: R
         return
     launch = container_launch(texts, context.image, 0) if context.image else find_launch(texts)
     if launch is None:
+        _pulled(region, words, texts, context, out)
         return
     items: list[Word] = []
     for i, word in enumerate(words):
@@ -282,12 +283,20 @@ def _exec(region: Region, setting: Setting, unit: Unit, context: Context, out: R
     site.owner, site.word_home = context.owner, home
     site.open = any(w.splits for w in site.words)
     site.variable_home = NewSetting(NAME, region, setting, region.source.newline)
-    for i in launch.assignments:
-        name, _, value = texts[i].partition("=")
+    for i in sorted((*launch.assignments, *launch.glued)):
+        option = re.match(r"(?:--env|-e)=", texts[i]) if i in launch.glued else None
+        lead = option[0] if option is not None else ""
+        name, equals, value = texts[i][len(lead) :].partition("=")
+        if not equals:
+            continue
         variable = Variable(
             region, words[i].span, home, name=name, value=value, holes=words[i].holes, only=True
         )
         home.members.insert(0, (variable, i))
+        if lead:
+            home.prefixes[i] = lead
+        elif i and texts[i - 1] in ("-e", "--env"):
+            home.leads[i] = i - 1
         site.variables.append(variable)
     if launch.image is not None:
         word = words[launch.image]
@@ -297,6 +306,17 @@ def _exec(region: Region, setting: Setting, unit: Unit, context: Context, out: R
         site.pins.append(pin)
         out.pins.append(pin)
     unit.sites.append(site)
+
+
+def _pulled(region: Region, words: Sequence[UnitWord], texts: Sequence[str], context: Context, out: Reading) -> None:
+    """Note the image that a unit fetches before it starts."""
+    if basename(texts[0]) not in launchers()["container_tools"] or "pull" not in texts[1:-1]:
+        return
+    word = words[-1]
+    pin = Pin(region, word.span, SpotContainer(NAME, region), kind="image", text=word.text, holes=word.holes)
+    pin.owner = context.owner
+    pin.locked = "has a digest" if "@sha256:" in word.text else ""
+    out.pins.append(pin)
 
 
 def _setup_cfg(region: Region, context: Context) -> Reading:

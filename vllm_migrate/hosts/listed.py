@@ -61,6 +61,10 @@ class ListContainer:
     empty: Callable[[], list[Edit] | None] | None = None
     elsewhere: Callable[[InsertVariable], Edit] | None = None
     members: list[tuple[Item, int]] = field(default_factory=list)
+    leads: dict[int, int] = field(default_factory=dict)
+    """Index of a `NAME=value` item → that of the option before it (`-e`), which goes with it."""
+    prefixes: dict[int, str] = field(default_factory=dict)
+    """Index of a `--env=NAME=value` item → what stands before the name."""
 
     def add(self, item: Item, index: int) -> None:
         self.members.append((item, index))
@@ -94,6 +98,8 @@ class ListContainer:
                     raise CannotRender("the item is not part of this list")
                 if isinstance(change, Remove):
                     removed.append(i)
+                    if isinstance(change.item, Variable) and i in self.leads:
+                        removed.append(self.leads[i])
                 elif isinstance(change, Rename):
                     if not isinstance(change.item, Variable):
                         raise CannotRender("only a variable has a name here")
@@ -161,7 +167,7 @@ class ListContainer:
             raise CannotRender("the value is not given here")
         if name is None and value == item.value and holes == item.holes:
             return {}
-        return {i: self._quoted(f"{name or item.name}={value}", holes, i)}
+        return {i: self._quoted(f"{self.prefixes.get(i, '')}{name or item.name}={value}", holes, i)}
 
 
 @dataclass

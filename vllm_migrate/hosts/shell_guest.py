@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from vllm_migrate.hosts import Context, host_for, read_dockerfile, read_python, read_yaml
+from vllm_migrate.hosts import Context, host_for, read_config, read_dockerfile, read_python, read_yaml
 from vllm_migrate.hosts.shell_region import heredoc_region
 from vllm_migrate.hosts.shell_script import LIMIT, Outer, Script
 from vllm_migrate.hosts.shell_tree import Node, Redirect
@@ -47,9 +47,18 @@ def read_heredoc(reader: Reader, node: Node, texts: list[str], redirect: Redirec
         elsewhere = bool(path) or any(basename(t) in ("ssh", "kubectl", "oc") for t in texts)
         reader._read_inner(node, [], [], inner, elsewhere)
         return
-    reading = _read(kind, path, region, context)
+    if not kind and path.endswith((".yaml", ".yml")) and _given_as_config(script.text, path):
+        reading: Reading | None = read_config(region, context)
+    else:
+        reading = _read(kind, path, region, context)
     if reading is not None:
         reader._guest(reading, region.text)
+
+
+def _given_as_config(text: str, path: str) -> bool:
+    """Tell whether the script hands a file it writes to a launch as its configuration."""
+    name = re.escape(path.rpartition("/")[2])
+    return re.search(rf"--config[ \t=]+[\"']?(?:[^\s\"']*/)?{name}(?=[\s\"';&|)\\]|$)", text) is not None
 
 
 def _read(kind: str, path: str, region: Region, context: Context) -> Reading | None:

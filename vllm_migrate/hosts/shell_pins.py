@@ -38,6 +38,8 @@ _IMAGE = re.compile(r"(?:[\w.-]+(?::\d+)?/)*[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a
 _GIT_REF = re.compile(r"git\+[^#\s]*?(?:\.git|/[\w.-]+)@([^#\s]+)")
 _VERSION = re.compile(r"\d")
 
+_IMAGE_OPTIONS = ("--image", "--container-image", "--docker-image")
+
 
 class Pins:
     """Collects pins; one place of the file gives one pin."""
@@ -214,6 +216,12 @@ def command_pins(
     if program in ("uv", "uvx"):
         _uv(pins, flats, texts, use, owner, start)
     for i in range(start, len(texts)):
+        name, equals, value = texts[i].partition("=")
+        if name in _IMAGE_OPTIONS:
+            if equals and looks_like_image(value):
+                pins.part(flats[i], "image", use, len(name) + 1, owner=owner)
+            elif not equals and i + 1 < len(texts) and looks_like_image(texts[i + 1]):
+                pins.part(flats[i + 1], "image", use, owner=owner)
         if texts[i].startswith("docker://"):
             pins.part(flats[i], "image", use, len("docker://"), owner=owner)
         elif texts[i].endswith(".sif") and "vllm" in texts[i]:

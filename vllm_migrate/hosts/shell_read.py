@@ -14,21 +14,29 @@ from vllm_migrate.hosts.shell_pins import Pins, cloned, command_pins, value_pins
 from vllm_migrate.hosts.shell_region import guest_region
 from vllm_migrate.hosts.shell_script import LIMIT, Binding, Flat, Outer, Script
 from vllm_migrate.hosts.shell_tree import DECLARERS, Node, dominates, reaches
-from vllm_migrate.launch import Launch, basename, container_run, find_launch, launchers, script_of, split_image
-from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, is_hole
+from vllm_migrate.launch import Launch, basename, container_run, find_launch, launchers, script_of, split_image, talks
+from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, Word, is_hole
 from vllm_migrate.text import Region, Span
 from vllm_migrate.wrapped import carried_site, overridden
 
 RUNNERS = frozenset(
     (
         "eval", "ssh", "sshpass", "tmux", "screen", "su", "runuser", "sudo", "flock", "script", "watch", "xterm",
-        "parallel", "gcloud", "pdsh", "clush", "setsid", "systemd-run",
+        "parallel", "gcloud", "pdsh", "clush", "setsid", "systemd-run", "byobu", "pm2", "sbatch", "dtach", "abduco",
+        "gnome-terminal", "kitty", "runpodctl",
     )
 )  # fmt: skip
 """Programs that run a word given to them as a command line."""
 _ELSEWHERE = frozenset(["ssh", "sshpass", "gcloud", "pdsh", "clush", "kubectl", "oc"])
+_MARKS = (":::", "::::", ":::+")
+"""Behind them GNU parallel takes what it fills in."""
+_FILLERS = ("parallel", "xargs", "find")
+_PLACE = re.compile(r"\{(?:\d+)?[.#%/]{0,2}\}")
 _UNSPLIT = "quotes inside a variable that the shell only splits at blanks"
 _LAUNCHY = re.compile(r"vllm")
+_OPTION = re.compile(r"--[a-z][\w-]*=")
+_TYPED = re.compile(r"\s*(?:\\[nr]|\\015|\^M|[\r\n])+$")
+"""The return key, as `screen -X stuff` is given it."""
 
 
 @dataclass
@@ -94,7 +102,7 @@ class Reader:
         if head in (".", "source") and len(texts) > 1 and not any(is_hole(c) for c in texts[1]):
             self.reading.links.append(texts[1])
         self._heredocs(node, texts)
-        if head in launchers()["talkers"]:
+        if talks(texts):
             return
         if self._launch(node, flats, texts):
             return
@@ -177,8 +185,13 @@ class Reader:
             program.words.region,
             Span(tokens[program.index].start, max(last, tokens[program.index].end)),
         )
-        site.words = [flat.word for flat in launch.passed(flats, texts)]
+        fills = self._fills(texts[: launch.program])
+        end = next((i for i in range(launch.first, len(texts)) if fills and texts[i] in _MARKS), len(texts))
+        site.words = [flat.word for flat in launch.passed(flats[:end], texts[:end])]
         launch.mark(site)
+        if fills:
+            for word in site.words:
+                _note_places(word)
         for flat in flats:
             self.used.add(id(flat.words))
             if flat.script is self.script and flat.words.kind == "string" and flat.lexeme.quoted:
@@ -210,6 +223,17 @@ class Reader:
         self._attach(site, node, passed, elsewhere=elsewhere)
         self.reading.sites.append(site)
         return site
+
+    def _fills(self, before: Sequence[str]) -> bool:
+        """Tell whether something that runs the command fills in its `{}`."""
+        if any(basename(t) in _FILLERS for t in before):
+            return True
+        outer = self.script.outer
+        while outer is not None:
+            if any(basename(w.text) in _FILLERS for w in outer.node.words):
+                return True
+            outer = outer.script.outer
+        return False
 
     def _given(self, flats: list[Flat], launch: Launch) -> list[Variable]:
         found = [given(flats, i, False) for i in launch.assignments]
@@ -298,7 +322,7 @@ class Reader:
         self.reading.extend(reading)
 
     def _inner(self, node: Node, flats: list[Flat], texts: list[str], index: int) -> bool:
-        """Read a word as a script; tell whether it starts a site."""
+        """Read a word, or the value of an option it gives, as a script; tell whether it starts a site."""
         if self.script.depth > LIMIT:
             return False
         flat = flats[index]
@@ -309,7 +333,14 @@ class Reader:
             if not made:
                 return self._grown(flat, node)
         elif flat.words.region is flat.script.region and _LAUNCHY.search(texts[index]):
-            region = guest_region(flat.script.region, flat.lexeme)
+            option = _OPTION.match(flat.lexeme.text)
+            typed = _TYPED.search(flat.lexeme.text) if "stuff" in texts[:index] else None
+            region = guest_region(
+                flat.script.region,
+                flat.lexeme,
+                option.end() if option is not None else 0,
+                typed.start() if typed is not None else None,
+            )
             outer = Outer(flat.script, node, flat.lexeme)
             made = [Script.of(region, self.script.context, outer, self.script.depth + 1)]
         found = False
@@ -486,3 +517,13 @@ def read_script(region: Region, context: Context) -> Reading:
         return Reading(problems=[Problem("syntax", "the script is nested too deeply to be read")])
     reading.pins += [pin for pin in reader.pins.found if pin not in reading.pins]
     return reading
+
+
+def _note_places(word: Word) -> None:
+    """Make each `{}` of a word a run-time part."""
+    if word.holes or not _PLACE.search(word.text):
+        return
+    spelled = tuple(m[0] for m in _PLACE.finditer(word.text))
+    letters = iter(range(len(spelled)))
+    word.text = _PLACE.sub(lambda m: chr(0xE000 + next(letters)), word.text)
+    word.holes = spelled

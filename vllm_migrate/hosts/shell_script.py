@@ -319,8 +319,22 @@ class Script:
                 continue
             origin = self.origin(flat.words, lexeme.holes[ord(c) - 0xE000])
             value = self.value_of(origin, use) if origin is not None else None
+            if value is None and origin is not None and origin.form == "plain" and origin.name not in self.bindings:
+                value = self._from_outside(origin.name)
             out.append("\ue000" if value is None else value)
         return "".join(out)
+
+    def _from_outside(self, name: str, depth: int = 0) -> str | None:
+        """Return what the text around the script says a variable holds."""
+        value = self.context.variables.get(name)
+        if value is None or depth > 4:
+            return None
+
+        def inner(match: re.Match[str]) -> str:
+            return self._from_outside(match[1], depth + 1) or "\ue000"
+
+        filled = re.sub(r"\$\{([A-Za-z_]\w*)\}", inner, value)
+        return None if "$" in filled or any(c.isspace() for c in filled) else filled
 
     # -- words
 
@@ -402,7 +416,8 @@ class Script:
             if found is not None and len(seen) < LIMIT:
                 script, at, hole = found
                 own = script is self and hole.name in seen
-                if own and hole.form != "default":
+                if own and hole.form != "default" and script.before(hole.name, at):
+                    # What it held before is listed already; a value from outside the file is not known.
                     continue
                 if not own:
                     inner = script.contents(hole.name, at, seen)

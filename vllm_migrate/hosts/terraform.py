@@ -153,7 +153,9 @@ class _Reader:
         else:
             launch = container_launch(texts, image, count) if texts else None
             if launch is not None:
-                site = Site(launch.entry_point, NAME, self.region, Span(node.start, node.end), words[launch.first :])
+                site = Site(launch.entry_point, NAME, self.region, Span(node.start, node.end))
+                site.words = launch.passed(words, texts)
+                launch.mark(site)
                 site.owner, site.word_home = owner, parts[-1].home
                 site.open = any(w.splits for w in site.words)
                 sites = [site]
@@ -282,7 +284,9 @@ class _Reader:
         launch = find_launch(texts)
         if launch is None or launch.program != 0 or len(texts) <= launch.first:
             return
-        site = Site(launch.entry_point, NAME, self.region, Span(node.start, node.end), part.words[launch.first :])
+        site = Site(launch.entry_point, NAME, self.region, Span(node.start, node.end))
+        site.words = launch.passed(part.words, texts)
+        launch.mark(site)
         site.owner, site.word_home = self.context.owner, part.home
         self.out.sites.append(site)
         self.seen.update(id(i) for i in node.items)

@@ -12,6 +12,7 @@ from vllm_migrate.hosts.listed import ListContainer, SpotContainer, whole_lines
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.specs import read_spec
 from vllm_migrate.hosts.toml_scan import Entry, Node, ScanError, flat, inner, lock_packages, scan, string_region
+from vllm_migrate.hosts.toml_services import environments, services
 from vllm_migrate.launch import Launch, find_launch, launchers
 from vllm_migrate.model import CannotRender, InsertText, Item, Pin, Problem, Reading, Site, Word, fill
 from vllm_migrate.text import Edit, Region, Span
@@ -100,6 +101,7 @@ class _Reader:
         self.context = context
         self.entries = entries
         self.out = Reading()
+        self.places: list[tuple[Site, tuple[str | int, ...]]] = []
         self.file = context.path.rsplit("/", 1)[-1]
         self.prefix = "tool.uv." if self.file == "uv.toml" else ""
 
@@ -146,6 +148,14 @@ class _Reader:
                 self._table_entry(match["name"], match["key"], entry)
             elif self.file != "Cargo.toml" and entry.path[0] not in _STANDARD:
                 self._command(entry)
+        if self.file in ("Cargo.toml", "Pipfile", "uv.toml"):
+            return
+
+        def image(entry: Entry) -> None:
+            self._pin("image", entry.node)
+
+        services(self.text, self.entries, self._launch, image)
+        self.out.variables += environments(self.region, NAME, self.entries, self.places)
 
     # pins
 
@@ -284,16 +294,17 @@ class _Reader:
             texts = [i.value(self.text) for i in node.items]
             launch = find_launch(texts)
             if launch is not None:
-                self._launch(node, launch)
+                self._launch(entry, launch)
             elif path[:2] == ("tool", "bentoml") and path[-1] == "cli_args" and texts[0].startswith("-"):
-                self._launch(node, Launch("serve", 0, 0))
+                self._launch(entry, Launch("serve", 0, 0))
             else:
                 for item in node.items:
-                    self._script(item)
+                    self._script(item, path[:-1])
         elif node.kind == "string":
-            self._script(node)
+            self._script(node, path[:-1])
 
-    def _launch(self, array: Node, launch: Launch) -> None:
+    def _launch(self, entry: Entry, launch: Launch) -> None:
+        array = entry.node
         home = self._array(array)
         if launch.first == 0:
             home.empty = lambda: [Edit(array.inside.start, array.inside.end, "")]
@@ -306,11 +317,13 @@ class _Reader:
         site = Site(launch.entry_point, NAME, self.region, array.span, passed, owner=self.context.owner)
         launch.mark(site).word_home = home
         self.out.sites.append(site)
+        self.places.append((site, entry.path[:-1]))
 
-    def _script(self, node: Node) -> None:
+    def _script(self, node: Node, path: tuple[str | int, ...]) -> None:
         value = node.value(self.text)
         if " " not in value or not any(trigger in value for trigger in launchers()["triggers"]):
             return
         reading = read_shell(string_region(self.region, node), self.context)
         if reading.sites:
             self.out.extend(reading)
+            self.places += [(site, path) for site in reading.sites]

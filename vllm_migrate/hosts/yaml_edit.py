@@ -199,7 +199,7 @@ class Document:
 
     def _flow(self, node: Node, removed: set[int], inserted: dict[int, list[list[str]]]) -> list[Edit]:
         spans = [Span(c.start, c.end) for c in (node.items if node.kind == "sequence" else node.pairs)]
-        comment = "" if self.only_json else "#"
+        comment = "//" if self.only_json else "#"
         listing = Listing(self.text, spans, node.body + 1, ",", comment=comment, newline=self.newline)
         raws: dict[int, list[str]] = {}
         for after, payloads in inserted.items():

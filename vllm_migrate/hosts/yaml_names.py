@@ -10,6 +10,8 @@ IMAGE_KEYS = re.compile(r"(?:.*[a-z_-])?image|Image|image_id|.*Image", re.A)
 ENVIRONMENTS = (
     "env",
     "environment",
+    "containerEnv",
+    "remoteEnv",
     "envs",
     "env_vars",
     "environmentVariables",
@@ -56,6 +58,10 @@ STRUCTURE = frozenset((
     "name", "namespace", "ports", "healthcheck", "build", "networks", "profiles", "restart", "deploy",
 ))  # fmt: skip
 _ARGUMENTS = re.compile(r"(?i)arg|flag|opt|param|command|cmd|serve|vllm|engine")
+_FOR_ANOTHER = re.compile(
+    r"(?:extra|additional)?(?:run|docker|dockerrun|podman|container|device|build|pip|helm|nccl|srun|sbatch|slurm|mpi)"
+    r"(?:extra|additional)?(?:args|arguments|options|opts|flags|parameters|params)"
+)
 NOT_PROGRAMS = ("hooks", "repos", "with")
 
 
@@ -79,6 +85,11 @@ def is_prose(key: str) -> bool:
 def holds_arguments(key: str) -> bool:
     """Tell whether a key is called like a list of command-line arguments."""
     return _ARGUMENTS.search(key) is not None
+
+
+def for_another(key: str) -> bool:
+    """Tell whether a key is called like the options of what runs or builds a container (`runArgs`)."""
+    return _FOR_ANOTHER.fullmatch(normal(key)) is not None
 
 
 def settings_kind(key: str) -> str:

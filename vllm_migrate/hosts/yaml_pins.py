@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
 
 _METRIC = re.compile(r"(?<![\w:])vllm:[a-z][a-z0-9_]*")
+_STEP_IMAGE = re.compile(r"[\w.-]+(?:[:/][\w.-]+)*/[\w.-]*vllm[\w.-]*:[\w.-]+")
+"""What runs a step of Cloud Build, which names the image."""
 _REQUIREMENT_KEYS = frozenset((
     "pip", "packages", "requirements", "python_packages", "pip_packages", "additional_dependencies",
     "pip_requirements", "dependencies", "extra_pip_packages", "pip_dependencies",
@@ -101,6 +103,7 @@ class Pins:
                 )
                 or (name == "container" and ":" in pair.node.text and "jobs" in path)
                 or (name == "name" and inside in ("image", "base_image", "container") and ":" in pair.node.text)
+                or (name == "name" and "steps" in path and _STEP_IMAGE.fullmatch(pair.node.text) is not None)
                 or (name == "uses" and pair.node.text.startswith("docker://"))
                 or name.endswith("Image")
                 or name.endswith("_IMAGE")

@@ -12,8 +12,10 @@ from vllm_migrate.hosts.yaml_containers import Containers
 from vllm_migrate.hosts.yaml_edit import Document
 from vllm_migrate.hosts.yaml_items import Items
 from vllm_migrate.hosts.yaml_pins import Pins
+from vllm_migrate.hosts.yaml_programs import read_program
 from vllm_migrate.hosts.yaml_scripts import Scripts
 from vllm_migrate.hosts.yaml_settings import Settings
+from vllm_migrate.hosts.yaml_spots import move_to_variable
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
 from vllm_migrate.model import Reading, Site, Variable
 from vllm_migrate.wrappers import of_place
@@ -92,7 +94,9 @@ class Reader:
         scope = self._scope(node, path)
         self.scopes.append(scope)
         first = len(self.out.sites)
-        if self.is_container(node, path):
+        if read_program(self, use):
+            pass
+        elif self.is_container(node, path):
             self.containers.read(use, path)
         else:
             self.settings.mapping(use, path)
@@ -198,6 +202,10 @@ class Reader:
 
     def adopt(self, reading: Reading, owner: str, variables: Sequence[Variable]) -> list[Site]:
         """Take in what a guest found, giving its sites what is set around them."""
+        moved = {id(pin): move_to_variable(pin, variables) for pin in reading.pins}
+        reading.pins = [moved[id(pin)] for pin in reading.pins]
+        for site in reading.sites:
+            site.pins = [moved.get(id(pin), pin) for pin in site.pins]
         for pin in reading.pins:
             pin.owner = pin.owner or owner
         for site in reading.sites:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vllm_migrate.hosts import host_for, read_python, read_shell
 from vllm_migrate.hosts import yaml_names as names
 from vllm_migrate.hosts.kustomize import links
+from vllm_migrate.hosts.yaml_mask import FILLER
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion
 from vllm_migrate.hosts.yaml_tree import Node
 from vllm_migrate.launch import find_launch
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _FILE = re.compile(r"[\w./-]*\.[A-Za-z][A-Za-z0-9]*|Dockerfile|requirements\.txt")
 _YAML = re.compile(r"(?m)^(?:---\s*$|(?:- )?[\w./-]+:(?:\s|$))")
+_ARGUMENT = re.compile(rf"-|[^/]*[/$]|.*{FILLER}")
+"""An option, a model of a repository, or a part filled in at run time: no word of a sentence."""
 _TRIGGER = re.compile(r"vllm|VLLM|VISIBLE_DEVICES")
 _TOOLS = re.compile(r"\b(?:apt-get|apt|dnf|yum|pip3?|uv|conda|cmake|update-alternatives)\s")
 
@@ -161,7 +164,7 @@ class Scripts:
         if (
             not known
             and found is not None
-            and not (found.program == 0 and any(p.startswith("-") for p in parts[found.first :]))
+            and not (found.program == 0 and any(_ARGUMENT.match(p) for p in parts[found.first :]))
         ):
             return
         reader = self.reader

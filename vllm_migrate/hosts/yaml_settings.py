@@ -71,7 +71,7 @@ class Settings:
         if node.kind != "sequence" or id(node) in self.reader.done or not node.items:
             return False
         scalars = [u.node for u in node.items if u.node.kind == "scalar"]
-        if len(scalars) != len(node.items):
+        if len(scalars) != len(node.items) or names.for_another(pair.name):
             return False
         texts = [s.text for s in scalars]
         if not any(_OPTION.match(t) for t in texts) or not texts[0].startswith("-"):
@@ -86,6 +86,9 @@ class Settings:
             and _OPTION.match(node.text.lstrip()) is not None
             and (names.holds_arguments(pair.name) or pair.name == "value")
             and not names.is_prose(pair.name)
+            and not names.for_another(pair.name)
+            # A workflow's `options` are those of `docker create`.
+            and not (self.reader.workflow and pair.name == "options")
         )
 
     def _is_command(self, pair: Pair) -> bool:
@@ -163,6 +166,9 @@ class Settings:
 
     def _is_settings(self, node: Node, pair: Pair, path: Path) -> bool:
         if pair.node.kind != "mapping" or not pair.node.merged() or id(pair.node) in self.reader.done:
+            return False
+        if self.reader.workflow and path[-1:] == ("services",):
+            # A container beside a job, which takes no arguments.
             return False
         kind = names.settings_kind(pair.name)
         if not kind or names.is_prose(pair.name) or self.reader.is_container(pair.node, (*path, pair.name)):

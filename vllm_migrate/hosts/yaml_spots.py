@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vllm_migrate.hosts import yaml_spell
+from vllm_migrate.hosts.listed import SpotContainer
+from vllm_migrate.hosts.moved import write_bare
 from vllm_migrate.hosts.yaml_edit import Home, Plan
 from vllm_migrate.hosts.yaml_homes import SeqHome, new_holes
 from vllm_migrate.hosts.yaml_put import in_flow, put_scalar
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion, lift
 from vllm_migrate.hosts.yaml_tree import Node
 from vllm_migrate.model import (
+    HOLE,
     CannotRender,
     Change,
     InsertText,
     InsertVariable,
     InsertWords,
+    Pin,
     Remove,
     Replace,
+    Variable,
     fill,
 )
 from vllm_migrate.text import Edit, apply_edits
@@ -125,3 +131,28 @@ class SpotHome(Home):
             if edit is None:
                 raise CannotRender("the text cannot be written at this place")
             plan.put(edit.start, edit.end, edit.text)
+
+
+_NAMED = re.compile(r"\$\{\{\s*env\.(?P<env>\w+)\s*\}\}|\$\{(?P<braced>\w+)\}|\$(?P<bare>\w+)")
+
+
+def move_to_variable(pin: Pin, variables: Sequence[Variable]) -> Pin:
+    """Return the pin on the value of the one variable that gives a part of it, or the pin itself.
+
+    Args: variables: what is set around the script that holds the pin.
+    """
+    named = _NAMED.fullmatch(pin.holes[0]) if len(pin.holes) == 1 and pin.kind != "build-arg" else None
+    if named is None:
+        return pin
+    name = named["env"] or named["braced"] or named["bare"]
+    # The innermost setting counts, and it is the last one.
+    found = next((v for v in reversed(variables) if v.name == name), None)
+    span = found.value_span if found is not None else None
+    if found is None or span is None or found.holes or found.region.text[span.start : span.end] != found.value:
+        return pin
+    before, _, after = pin.text.partition(HOLE)
+    moved = Pin(found.region, span, SpotContainer("yaml", found.region, write_bare), kind=pin.kind, text=found.value)
+    moved.name, moved.owner = pin.name or name, pin.owner
+    moved.prefix, moved.suffix = pin.prefix + before, after + pin.suffix
+    moved.locked, moved.guarded = pin.locked or found.locked, pin.guarded
+    return moved
