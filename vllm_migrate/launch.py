@@ -265,15 +265,15 @@ def find_launch(texts: Sequence[str]) -> Launch | None:
         if name in data["container_tools"]:
             container = _container(texts, i)
             if container is not None and container.image is not None:
-                if any(verb in texts[i : container.image] for verb in ("exec", "compose")):
+                before = texts[i : container.image]
+                if "exec" in before or ("compose" in before and not is_server_image(texts[container.image])):
                     # The word names a container or a service.
-                    if "exec" in texts[i : container.image] or not is_server_image(texts[container.image]):
-                        assignments += container.assignments
-                        glued += container.glued
-                        i = container.image + 1
-                        continue
+                    assignments += container.assignments
+                    glued += container.glued
+                    i = container.image + 1
+                    continue
                 named = container.image
-                image = None if "compose" in texts[i:named] else named
+                image = None if "compose" in before else named
                 assignments += container.assignments
                 glued += container.glued
                 rest = named + 1
