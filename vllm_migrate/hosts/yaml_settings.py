@@ -31,6 +31,8 @@ _NOT_CONFIG = frozenset((
 ))  # fmt: skip
 _ROLES = frozenset(("prefill", "decode", "aggregated", "agg", "default", "leader", "worker", "common", "shared"))
 
+_WHOLE = ("apiVersion", "jobs", "steps", "stages", "tasks", "pipelines")
+
 
 class Settings:
     """Reads mappings that are no containers."""
@@ -366,7 +368,8 @@ class Settings:
             if self._program(node, (*path, name)) == "other":
                 continue
             found, _ = reader.items.environment(pair)
-            if not reader.compose and reader.root.find("apiVersion") is None:
+            # Of a chart's values a template may read the key; of manifests, pipelines and JSON nothing does.
+            if not (reader.compose or reader.workflow or reader.document.host == "json" or reader.root.find(*_WHOLE)):
                 reader.document.kept.add(id(pair.node))
             for variable in found:
                 variable.scope = "file"
