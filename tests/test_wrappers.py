@@ -270,3 +270,12 @@ def test_keywords_packed_into_one_word(tmp_path: Path) -> None:
 )
 def test_packed_keywords_that_are_not_judged(line: str, tmp_path: Path) -> None:
     assert findings("run.sh", line, Config(to=("0.33.0",)), tmp_path) == []
+
+
+def test_the_json_report_names_the_wrapper(tmp_path: Path) -> None:
+    from vllm_migrate.output import json as form
+
+    config = Config(to=("0.33.0",))
+    report = run_text("run.sh", b"python3 -m dynamo.vllm --model m --swap-space 4\n", tmp_path, config)
+    (finding,) = [f for f in json.loads(form.render(report, config))["findings"] if f["code"] == "VM101"]
+    assert finding["site"] == {"entry_point": "values", "host": "shell", "wrapper": "an NVIDIA Dynamo worker"}

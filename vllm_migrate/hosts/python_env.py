@@ -270,7 +270,9 @@ def loose_environments(module: Module, maps: Maps) -> list[Variable]:
                 out += [i for i in found.items if isinstance(i, Variable)]
         elif isinstance(node, ast.Call):
             for keyword in node.keywords:
-                if keyword.arg == "env_vars" and isinstance(keyword.value, (ast.Dict, ast.Call)):
+                if keyword.arg in ("env", "envs") and isinstance(keyword.value, (ast.List, ast.Tuple)):
+                    out += [i for i in maps.named_list(keyword.value) if isinstance(i, Variable)]
+                elif keyword.arg == "env_vars" and isinstance(keyword.value, (ast.Dict, ast.Call)):
                     out += [i for i in maps.read(keyword.value, "variable").items if isinstance(i, Variable)]
         elif isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):

@@ -238,6 +238,24 @@ class Maps:
         item = self._item(value, key.value, kind, cluster, slot, self.module.span(s))
         return [item] if item not in found.items else []
 
+    def named_list(self, node: ast.List | ast.Tuple) -> list[Item]:
+        """Return the variables of a list of `{"name": …, "value": …}` dictionaries."""
+        bracket = self.bracket(node)
+        if bracket is None:
+            return []
+        out: list[Item] = []
+        cluster = self.cluster(node, "variable")
+        for index, element in enumerate(node.elts):
+            if not isinstance(element, ast.Dict):
+                continue
+            pairs = zip(element.keys, element.values, strict=True)
+            held = {k.value: v for k, v in pairs if isinstance(k, ast.Constant)}
+            name, value = held.get("name"), held.get("value")
+            if isinstance(name, ast.Constant) and isinstance(name.value, str) and value is not None:
+                slot = Slot(_UNSET, bracket=bracket, index=index, key=self.module.span(name), quoted=self.quote)
+                out.append(self._item(value, name.value, "variable", cluster, slot, self.module.span(element)))
+        return out
+
     def statement(self, s: ast.stmt, key: ast.expr, value: ast.expr, cluster: Cluster) -> Item | None:
         """Return the environment variable that a statement sets."""
         items = self._assigned(key, value, "variable", cluster, s, Found())

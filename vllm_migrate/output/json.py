@@ -7,6 +7,7 @@ from typing import Any
 
 from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
+from vllm_migrate.model import Site
 from vllm_migrate.output._located import Located, counts, located, sources
 from vllm_migrate.text import Source
 
@@ -57,11 +58,16 @@ def _finding(place: Located, known: dict[str, Source]) -> dict[str, Any]:
         "reason": finding.reason,
         "help": finding.help,
         "evidence": list(finding.evidence),
-        "site": {"entry_point": site.entry_point, "host": site.host} if site else None,
+        "site": _site(site) if site else None,
         "related": list(finding.related),
         "withheld": finding.withheld or None,
         "fix": _fix(place, known),
     }
+
+
+def _site(site: Site) -> dict[str, Any]:
+    out = {"entry_point": site.entry_point, "host": site.host}
+    return {**out, "wrapper": site.wrapper} if site.wrapper else out
 
 
 def _fix(place: Located, known: dict[str, Source]) -> dict[str, Any] | None:
