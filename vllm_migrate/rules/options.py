@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,6 +48,8 @@ RULES = (
     Rule("VM802", "removed-quantization", "error", "A quantization name the target release does not have."),
 )
 
+_PLACEHOLDER = re.compile(r"\$\{?\w|\{\{|<[\w -]+>|\.\.\.|…")
+"""What another program, or a reader, puts in place before vLLM sees the text."""
 _SWITCHES = frozenset({"0", "1", "true", "false", "yes", "no"})
 JUDGED = COMMAND_LINES | KEYWORDS | {"config"}
 """Entry points whose every name is vLLM's; elsewhere only what some release took is judged."""
@@ -263,7 +266,7 @@ def _types(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer]
 
 
 def _json(text: str, optional: bool) -> bool:
-    if optional and text in ("", "None"):
+    if (optional and text in ("", "None")) or _PLACEHOLDER.search(text):
         return True
     try:
         json.loads(text)
