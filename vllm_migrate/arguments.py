@@ -85,6 +85,24 @@ class Argument:
         return self.words[-1].holes if self.words else ()
 
 
+def surface_of(site: Site, release: Release) -> str:
+    """Return which parser reads a launch's words: "serve" or "api_server", "" where it cannot be told.
+
+    An image runs what its entry point says, which is a fact of the release.
+    """
+    if site.wrapper:
+        return ""
+    if site.entry_point == "api_server":
+        return "api_server"
+    if not site.by_image:
+        return "serve" if site.entry_point == "serve" else ""
+    image = release.facts.get("image") or {}
+    words = image.get("entrypoint") or []
+    if words[-1:] == ["serve"]:
+        return "serve"
+    return "api_server" if words and words[-1].endswith("api_server") else ""
+
+
 def has_dynamic(value: Any) -> bool:
     """Tell whether a value has a part only a run can tell."""
     if isinstance(value, Dynamic):
@@ -122,8 +140,8 @@ class _Match:
     negated: bool = False
 
 
-def _resolve(name: str, catalog: Catalog, target: Release, origin: Release | None) -> _Match:
-    found = target.option(name)
+def _resolve(name: str, catalog: Catalog, target: Release, origin: Release | None, surface: str) -> _Match:
+    found = target.option(name, surface)
     if found.option is not None and found.exact:
         return _Match(
             found.option, tuple(found.path), found.attrs, True, (), False, found.glued, found.negated
@@ -180,6 +198,7 @@ def _is_option(word: Word) -> bool:
 def _from_words(site: Site, catalog: Catalog, target: Release, origin: Release | None) -> list[Argument]:
     out: list[Argument] = []
     words = site.words
+    surface = surface_of(site, target)
     i = 0
     only_positionals = False
     while i < len(words):
@@ -194,7 +213,7 @@ def _from_words(site: Site, catalog: Catalog, target: Release, origin: Release |
             i += 1
             continue
         name, equals, glued = word.text.partition("=")
-        match = _resolve(name, catalog, target, origin)
+        match = _resolve(name, catalog, target, origin, surface)
         argument = Argument(
             site,
             match.option,

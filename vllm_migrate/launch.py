@@ -32,7 +32,7 @@ class Launch:
     implies it: of the image). first: index of the first argument. image: index of the image word of a
     `docker run`. assignments: indices of `NAME=value` words given by `env` or `-e` (for `-e` the word
     after it). glued: indices of words such as `--env=NAME=value`. wrapper: what starts vLLM and takes
-    options of its own, None for vLLM itself.
+    options of its own, None for vLLM itself. by_image: no word names the program; the image's own entry point runs.
     """
 
     entry_point: str
@@ -42,6 +42,7 @@ class Launch:
     assignments: tuple[int, ...] = ()
     glued: tuple[int, ...] = ()
     wrapper: wrappers.Wrapper | None = None
+    by_image: bool = False
 
     def passed(self, words: Sequence[T], texts: Sequence[str]) -> list[T]:
         """Return those of the launch's words that are vLLM's arguments. texts: what each word says."""
@@ -50,7 +51,8 @@ class Launch:
         return self.wrapper.passed(words[self.first :], texts[self.first :])
 
     def mark(self, site: Site) -> Site:
-        """Note on the site what passes its arguments on; return it."""
+        """Note on the site what runs it and passes its arguments on; return it."""
+        site.by_image = self.by_image
         return self.wrapper.mark(site) if self.wrapper is not None else site
 
 
@@ -298,7 +300,7 @@ def find_launch(texts: Sequence[str]) -> Launch | None:
                         return Launch("serve", named, rest + 1, image, tuple(assignments), tuple(glued))
                     plain = rest >= len(texts) or texts[rest].startswith(("-", "\ue000"))
                     if plain or (_looks_like_model(texts[rest]) and not _names_program(texts, rest)):
-                        return Launch("serve", named, rest, image, tuple(assignments), tuple(glued))
+                        return Launch("serve", named, rest, image, tuple(assignments), tuple(glued), by_image=True)
                 i = rest
                 continue
         if name in data["image_tools"] or name in data["cluster_tools"]:
@@ -360,7 +362,7 @@ def container_launch(texts: Sequence[str], image: str, command: int) -> Launch |
         if first == "serve":
             return Launch("serve", 0, 1)
         if first.startswith(("-", "\ue000")) or (_looks_like_model(first) and not _names_program(texts, 0)):
-            return Launch("serve", 0, 0)
+            return Launch("serve", 0, 0, by_image=True)
     return None
 
 

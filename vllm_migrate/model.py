@@ -207,6 +207,8 @@ class Site:
     open: bool = False
     wrapper: str = ""
     ignores: bool = False
+    by_image: bool = False
+    """No word names the program: the image's own entry point runs it."""
     word_home: Container | None = None
     """Container that takes an added word when the site has none of its own."""
     entry_home: Container | None = None

@@ -40,6 +40,7 @@ SECTIONS: tuple[str, ...] = (
     "request_fields",
     "response_fields",
     "sampling_params",
+    "checks",
 )
 
 

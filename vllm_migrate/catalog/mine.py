@@ -12,6 +12,7 @@ from vllm_migrate.catalog import mine_tables as tables
 from vllm_migrate.catalog.history import SECTIONS, Facts
 from vllm_migrate.catalog.interp import Interpreter
 from vllm_migrate.catalog.interp_values import Raised, Stop, Unsupported
+from vllm_migrate.catalog.mine_checks import mine_checks
 from vllm_migrate.catalog.mine_http import Http, mine_sampling_params
 from vllm_migrate.catalog.mine_metrics import mine_metrics
 from vllm_migrate.catalog.mine_options import mine_options, prepare
@@ -107,6 +108,7 @@ def _sections(interp: Interpreter, tree: Tree, http: Http) -> dict[str, Facts]:
         "request_fields": http.request_fields,
         "response_fields": http.response_fields,
         "sampling_params": lambda: mine_sampling_params(tree),
+        "checks": lambda: mine_checks(tree),
     }
     out = {name: _guarded(name, tree, reader) for name, reader in readers.items()}
     tables.name_configs(options, configs)

@@ -196,6 +196,7 @@ def _put_type(attrs: Attrs, words: dict[str, Any]) -> None:
         attrs["optional"] = True
     if config is not None:
         attrs["config"] = config.__name__
+        attrs["built"] = True
 
 
 def _put_choices(attrs: Attrs, words: dict[str, Any]) -> None:
@@ -271,3 +272,68 @@ def config_file_values(tree: Tree) -> list[str]:
     marks = {"switch": "isinstance(value, bool)", "no": "--no-", "list": "isinstance(value, list)"}
     marks["object"] = "isinstance(value, dict)"
     return [name for name, mark in marks.items() if mark in text]
+def parser_traits(tree: Tree) -> dict[str, Any]:
+    """Return how the release's parser treats words before argparse sees them.
+
+    underscores: "head" where only the part before the first dot is read with dashes. model: what `--model`
+    is to `vllm serve` ("refused", "moved" to the positional, else an option). named_needs_model: it refuses
+    a served name without a positional model. level: what `-O3` is rewritten to; level_dotted: what `-O.x`
+    is. dotted: "plain" (values stay text), "json", "human" (`80g` is a number). pairs: JSON options take
+    `a=1,b=2`. help_search: `--help=word` searches. lora: how `--lora-modules` reads a word; lora_keys: what
+    its objects may hold.
+    """
+    text = _method(tree, "parse_args")
+    out: dict[str, Any] = {}
+    if "pattern.sub" in text:
+        out["underscores"] = "head"
+    if "rest_start_idx" in text:
+        out["model"] = "moved"
+    elif "should provide the model as a" in text:
+        out["model"] = "refused"
+    if "--served[-_]model[-_]name" in text:
+        out["named_needs_model"] = True
+    level = re.search(r"(-O\.\w+)=|\['(--[\w-]+)', optimization_level\]", text)
+    if level:
+        out["level"] = level[1] or level[2]
+    dotted = re.search(r"arg\.replace\('-O', '(-\w+)'", text)
+    if dotted:
+        out["level_dotted"] = dotted[1]
+    if "create_nested_dict" in text:
+        human = "human_readable_int" in text
+        out["dotted"] = "human" if human else ("json" if "json.loads" in text else "plain")
+    if "--help=" in text:
+        out["help_search"] = True
+    if "nullable_kvs(val)" in tree.read("vllm/engine/arg_utils.py").partition("def nullable_kvs")[0]:
+        out["pairs"] = True
+    lora, keys = _lora_ways(tree)
+    if lora:
+        out["lora"], out["lora_keys"] = lora, keys
+    return out
+
+
+def _lora_ways(tree: Tree) -> tuple[list[str], list[str]]:
+    """Return how `--lora-modules` reads a word ("json", "once": split at the first `=`), and its further keys."""
+    ways: list[str] = []
+    keys: list[str] = []
+    for path in tree.names(r"vllm/entrypoints/(.+/)?(cli_args|serving_engine|serving_models|protocol)\.py"):
+        for node in tree.parse(path).body:
+            if not isinstance(node, ast.ClassDef):
+                continue
+            if node.name == "LoRAParserAction":
+                text = ast.unparse(node)
+                ways = [w for w, sign in (("json", "json.loads"), ("once", "split('=', 1)")) if sign in text]
+            elif node.name == "LoRAModulePath":
+                fields = [ast.unparse(n.target) for n in node.body if isinstance(n, ast.AnnAssign)]
+                keys = [f for f in fields if f not in ("name", "path")]
+    return ways, keys if ways else []
+
+
+def _method(tree: Tree, name: str) -> str:
+    """Return the text of a method of the parser's class, without its documentation; "" where it has none."""
+    source = _parser_source(tree)
+    for node in ast.walk(ast.parse(source)) if source else ():
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            if ast.get_docstring(node) is not None:
+                node.body = node.body[1:]
+            return ast.unparse(node)
+    return ""

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from vllm_migrate.catalog.mine_options import config_file_values, takes_dotted_keys
+from vllm_migrate.catalog.mine_options import config_file_values, parser_traits, takes_dotted_keys
 from vllm_migrate.catalog.source import Tree
 
 #: What a marker is judged for: the platform of the published image.
@@ -45,6 +45,7 @@ def mine_release(tree: Tree, version: str) -> tuple[dict[str, Any], list[str]]:
         "build_args": sorted(set(_argument_names(docker))) or None,
         "dotted": takes_dotted_keys(tree),
         "config_file": config_file_values(tree),
+        "parser": parser_traits(tree),
     }
     for name in ("python", "requires", "cuda", "compiler", "image"):
         if facts[name] is None:

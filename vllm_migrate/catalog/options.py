@@ -52,13 +52,13 @@ class OptionIndex:
         """options: key -> attrs. dotted: this release's parser takes `--x.key value`."""
         self._options = options
         self._dotted = dotted
-        self._by_spelling: dict[str, str] = {}
+        self.by_spelling: dict[str, str] = {}
         self._glued: list[tuple[str, str]] = []
         for name, attrs in options.items():
             if not name.startswith("-"):
                 continue
             for spelling in spellings(name, attrs):
-                self._by_spelling.setdefault(spelling, name)
+                self.by_spelling.setdefault(spelling, name)
             for letter in attrs.get("glued", ()):
                 self._glued.append((letter, name))
 
@@ -72,7 +72,7 @@ class OptionIndex:
                 rest = name[len(letter) :]
                 return OptionMatch(target, self._options[target], (target,), True, glued=rest or None)
         name = normal(name)
-        exact = self._by_spelling.get(name)
+        exact = self.by_spelling.get(name)
         if exact is not None:
             return self._match(exact, name)
         if "." in name:
@@ -94,7 +94,7 @@ class OptionIndex:
     def _abbreviation(self, name: str) -> OptionMatch:
         found: dict[str, str] = {}
         glued: str | None = None
-        for spelling, option in self._by_spelling.items():
+        for spelling, option in self.by_spelling.items():
             if not name.startswith("--") and spelling == name[:2]:
                 glued = name[2:]
                 found.setdefault(option, spelling)

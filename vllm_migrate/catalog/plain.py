@@ -151,8 +151,17 @@ def converter_name(value: Any) -> tuple[str, bool, Any]:
         "human_readable_int": "human_int",
         "human_readable_int_or_auto": "human_int_or_auto",
         "union_dict_and_str": "json_or_str",
-        "<lambda>": "custom",
         "nullable_str": "str",
         "nullable_kvs": "key_values",
     }
+    if isinstance(value.node, ast.Lambda):
+        return _lambda_name(value.node), False, None
     return known.get(value.name, value.name), value.name.startswith("nullable"), None
+
+
+def _lambda_name(node: ast.Lambda) -> str:
+    """Return what a nameless converter does, "custom" where it is none of the known ones."""
+    text = ast.unparse(node.body)
+    if ".lower().replace('-', '_')" in text:
+        return "lower_underscore"
+    return "colon_pairs" if ".split(':')" in text else "custom"

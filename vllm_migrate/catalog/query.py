@@ -56,14 +56,25 @@ class Release:
 
         surface: "serve" or "api_server" to leave out what only the other of the two takes.
         """
+        return self._option_index(surface).find(spelling)
+
+    def surface_options(self, surface: str) -> Facts:
+        """Return option -> attrs of one surface ("serve", "api_server"; "" for both)."""
+        return {
+            name: attrs
+            for name, attrs in self.section("options").items()
+            if not surface or attrs.get("only", surface) == surface
+        }
+
+    def surface_spellings(self, surface: str) -> Mapping[str, str]:
+        """Return spelling -> option of one surface, inverse spellings included."""
+        return self._option_index(surface).by_spelling
+
+    def _option_index(self, surface: str) -> OptionIndex:
         if surface not in self._index:
-            options = {
-                name: attrs
-                for name, attrs in self.section("options").items()
-                if not surface or attrs.get("only", surface) == surface
-            }
+            options = self.surface_options(surface)
             self._index[surface] = OptionIndex(options, dotted=bool(self.facts.get("dotted", True)))
-        return self._index[surface].find(spelling)
+        return self._index[surface]
 
     def keyword(self, name: str, callee: str) -> Attrs | None:
         """Return the facts of a keyword of `LLM`, `EngineArgs` or `AsyncEngineArgs`, None if refused."""

@@ -282,7 +282,7 @@ class Containers:
         else:
             launch = container_launch(texts, shown if verdict != "other" else "", command.count) if texts else None
         if launch is None and not texts and verdict == "vllm" and self._runs_image(node, path, image):
-            launch = Launch("serve", 0, 0)
+            launch = Launch("serve", 0, 0, by_image=True)
         if launch is None and not command.count and texts and texts[0].startswith("-") and verdict == "":
             launch = Launch("values", 0, 0) if reader.mentions_vllm and self._plausible(node, path) else None
         if launch is None and command.count and texts and verdict == "vllm":

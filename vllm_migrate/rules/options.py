@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import ast
-import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, has_dynamic
 from vllm_migrate.findings import Finding, Severity
-from vllm_migrate.migrations import Migration, spell, truthy
+from vllm_migrate.migrations import Migration, spell
 from vllm_migrate.planning import (
     Answer,
-    Result,
     make_fixes,
-    negative_form,
     object_of,
     value_text,
 )
 from vllm_migrate.rules.answers import answer_for, finding_of
+from vllm_migrate.rules.command_line import judge_command_line, parsed
+from vllm_migrate.rules.config_entries import judge_entries
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.rules.objects import judge_key, judge_object
 from vllm_migrate.rules.registry import Rule
@@ -48,8 +45,6 @@ RULES = (
     Rule("VM802", "removed-quantization", "error", "A quantization name the target release does not have."),
 )
 
-_PLACEHOLDER = re.compile(r"\$\{?\w|\{\{|<[\w -]+>|\.\.\.|…")
-"""What another program, or a reader, puts in place before vLLM sees the text."""
 _SWITCHES = frozenset({"0", "1", "true", "false", "yes", "no"})
 JUDGED = COMMAND_LINES | KEYWORDS | {"config"}
 """Entry points whose every name is vLLM's; elsewhere only what some release took is judged."""
@@ -71,6 +66,10 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
         else:
             answers += _accepted(ctx, argument)
     replace_drafts(ctx, answers)
+    line = parsed(ctx)
+    if line is not None:
+        answers += judge_command_line(ctx, line, answers)
+    answers += judge_entries(ctx, answers)
     make_fixes(ctx, [a for a in answers if not a.finding.withheld])
     for answer in answers:
         if not _plugin(ctx, answer):
@@ -158,10 +157,6 @@ def _accepted(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
     for answer in _values(ctx, argument, value):
         found = True
         yield answer
-    if not found:
-        for answer in _types(ctx, argument, value):
-            found = True
-            yield answer
     config = argument.attrs.get("config") or ctx.target.option(argument.option).attrs.get("config")
     if config:
         held = object_of(argument)
@@ -209,96 +204,6 @@ def _values(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer
             finding = finding_of(ctx, migration.code, severity, argument, migration.title, migration)
             yield answer_for(ctx, finding, migration, argument, value)
             return
-    choices = argument.attrs.get("choices")
-    texts = [spell(v) for v in (value if isinstance(value, list) else [value])]
-    if choices and argument.entry is None:
-        wrong = [t for t in texts if t not in {spell(c) for c in choices} and t.lower() != "none"]
-        if wrong:
-            text = f"{argument.subject} does not take {wrong[0]!r} in {target}"
-            finding = finding_of(ctx, "VM104", "error", argument, text, None)
-            listed = ", ".join(spell(c) for c in choices[:12]) + (", …" if len(choices) > 12 else "")
-            finding.help = f"It takes: {listed}."
-            finding.withheld = "which value is meant cannot be told"
-            yield Answer(finding, [], "unsafe", argument=argument)
-
-
-def _types(ctx: SiteContext, argument: Argument, value: Any) -> Iterator[Answer]:
-    """Values of another type, and switches that are given a word."""
-    if argument.entry is not None:
-        return
-    attrs = argument.attrs
-    target = ctx.target.version
-    if argument.missing_value and not ctx.site.open:
-        finding = finding_of(ctx, "VM107", "error", argument, f"{argument.subject} needs a value", None)
-        finding.withheld = "its value is missing"
-        finding.help = "Write the value after it, or take the option away."
-        yield Answer(finding, [], "unsafe", argument=argument)
-        return
-    if value is None or has_dynamic(value):
-        return
-    if attrs.get("nargs") == 0:
-        text = f"{argument.spelling} takes no value in {target}; it is given {spell(value)!r}"
-        finding = finding_of(ctx, "VM107", "error", argument, text, None)
-        finding.help = f"Write {argument.spelling} alone, or its negative form."
-        answer = Answer(finding, [], "safe", argument=argument)
-        wanted = truthy(value) if spell(value).lower() in _SWITCHES else None
-        if wanted is None or argument.locked or argument.negated:
-            finding.withheld = argument.locked or "what the value means cannot be told"
-        else:
-            if wanted or negative_form(attrs):
-                answer.results = [Result(argument.option, (), "", wanted)]
-            answer.note = "the parser took a word there up to 0.8.4"
-        yield answer
-        return
-    kind = str(attrs.get("type", ""))
-    for text in value if isinstance(value, list) else [value]:
-        if kind in ("int", "float") and not _number(spell(text), kind) and spell(text).lower() != "none":
-            kind_of = "a whole number" if kind == "int" else "a number"
-            message = f"{argument.subject} takes {kind_of}, not {spell(text)!r}"
-            finding = finding_of(ctx, "VM107", "error", argument, message, None)
-            finding.withheld = "which number is meant cannot be told"
-            finding.help = "Write a number."
-            yield Answer(finding, [], "unsafe", argument=argument)
-            return
-        if kind == "json" and isinstance(text, str) and not _json(text, bool(attrs.get("optional"))):
-            yield _no_json(ctx, argument, text, several=isinstance(value, list))
-            return
-
-
-def _json(text: str, optional: bool) -> bool:
-    if (optional and text in ("", "None")) or _PLACEHOLDER.search(text):
-        return True
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _no_json(ctx: SiteContext, argument: Argument, text: str, *, several: bool) -> Answer:
-    """Report a text that is no JSON; one written as Python writes an object is put into JSON."""
-    message = f"{argument.subject} takes JSON, not {text!r}"
-    finding = finding_of(ctx, "VM107", "error", argument, message, None)
-    finding.help = "Write names and texts in double quotes, and true, false and null in small letters."
-    answer = Answer(finding, [], "safe", argument=argument)
-    try:
-        literal = ast.literal_eval(text)
-        written = json.dumps(literal) if isinstance(literal, dict) else ""
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        written = ""
-    if not written or several or argument.locked:
-        finding.withheld = argument.locked or "what the value means cannot be told"
-    else:
-        answer.results = [Result(argument.option, (), "", written)]
-    return answer
-
-
-def _number(text: str, kind: str) -> bool:
-    try:
-        int(text) if kind == "int" else float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _plugin(ctx: SiteContext, answer: Answer) -> bool:

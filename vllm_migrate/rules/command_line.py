@@ -1,0 +1,281 @@
+"""What the target's own parser refuses of a command line, and nothing else says already."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from vllm_migrate.arguments import COMMAND_LINES, Argument, surface_of
+from vllm_migrate.catalog.checks import evaluate, names_in
+from vllm_migrate.catalog.command_line import CommandLine, Refusal, read_command_line
+from vllm_migrate.catalog.converters import UNKNOWN
+from vllm_migrate.findings import Finding
+from vllm_migrate.migrations import spell, truthy
+from vllm_migrate.model import Word, is_hole
+from vllm_migrate.paths import schemas_dir
+from vllm_migrate.planning import Answer, Result, negative_form
+from vllm_migrate.refusals import refusals
+from vllm_migrate.rules.answers import finding_of
+from vllm_migrate.rules.context import SiteContext
+from vllm_migrate.rules.registry import Rule
+
+RULES = (
+    Rule("VM112", "refused-together", "error", "An option that needs another one, or does not go with one."),
+)
+
+_CODES = {"unrecognized": "VM106", "ambiguous": "VM106", "choice": "VM104", "object": "VM110"}
+_SWITCHES = frozenset({"0", "1", "true", "false", "yes", "no"})
+_HELP = {
+    "unrecognized": "Take the word away, or write the option it belongs to.",
+    "ambiguous": "Write the whole name of the option.",
+    "count": "Write the value after it, or take the option away.",
+    "explicit": "Write the option alone, or its negative form.",
+    "value": "Write a value of the type it takes.",
+    "usage": "Write the line the way the message says.",
+}
+
+
+_PLACEHOLDER = re.compile(r"\$\{?\w|\{\{|<[\w -]+>|\.\.\.|…")
+"""What another program, or a reader, puts in place before vLLM sees the text."""
+
+
+def _unknown(text: str) -> bool:
+    return any(is_hole(c) for c in text) or _PLACEHOLDER.search(text) is not None
+
+
+def _wrong(ctx: SiteContext, attrs: Mapping[str, Any], value: Any) -> list[str]:
+    """Return what the class of an object refuses in it."""
+    config = attrs.get("config")
+    if not isinstance(config, str) or not isinstance(value, dict):
+        return []
+    out = []
+    for path, message in refusals(ctx.target, config, value):
+        where = ".".join(map(str, path))
+        out.append(f"{where}: {message}" if where else message)
+    return out
+
+
+def parsed(ctx: SiteContext) -> CommandLine | None:
+    """Return what the target's parser makes of a launch's words; None for a launch without a command line."""
+    if not ctx.site.words:
+        return None
+    texts = [w.text for w in ctx.site.words]
+    surface = surface_of(ctx.site, ctx.target)
+    return read_command_line(ctx.target, surface, texts, _unknown, lambda _, attrs, value: _wrong(ctx, attrs, value))
+
+
+def judge_command_line(ctx: SiteContext, line: CommandLine, answers: Sequence[Answer]) -> Iterator[Answer]:
+    """Say what the parser refuses in words no answer is about; `answers` are what the migrations say.
+
+    What the parser takes after all is no error: such an answer becomes a warning.
+    """
+    words = ctx.site.words
+    place = {id(word): i for i, word in enumerate(words)}
+    told: set[int] = set()
+    for answer in answers:
+        if answer.argument is not None and answer.finding.severity == "error":
+            told |= {place[id(w)] for w in answer.argument.words if id(w) in place}
+    unsure = ctx.site.open or any(w.splits for w in words) or not surface_of(ctx.site, ctx.target)
+    model = set(line.words.get("model_tag", ()))
+    refusals = [r for r in line.refusals if _certain(r, words, unsure)]
+    if ctx.site.entry_point not in COMMAND_LINES:
+        # A wrapper has options of its own.
+        refusals = [r for r in refusals if r.kind not in ("unrecognized", "ambiguous")]
+    strays = [r for r in refusals if r.kind == "unrecognized" and not words[r.words[0]].text.startswith("-")]
+    found: list[Answer] = []
+    for answer in _stray_words(ctx, bool(strays)):
+        told |= {place[id(w)] for w in answer.argument.words} if answer.argument is not None else set()
+        found.append(answer)
+    gone = [a for a in answers if a.argument is not None and not a.argument.accepted]
+    for refusal in refusals:
+        if told & set(refusal.words):
+            continue
+        known = [a for a in gone if a.argument is not None and _touches(a.argument, refusal, words)]
+        if known:
+            # Read as another option, it is refused all the same.
+            known[0].finding.severity = "error"
+            continue
+        if refusal in strays and told & model:
+            # Another word took the model's place; that word is told of already.
+            continue
+        found.append(_refusal(ctx, refusal))
+    yield from found
+    yield from _unloaded(ctx)
+    yield from _checks(ctx, line, unsure)
+    if not line.refusals and all(w.literal for w in words) and not unsure:
+        for answer in answers:
+            argument = answer.argument
+            if argument is not None and not argument.accepted and answer.finding.severity == "error":
+                answer.finding.severity = "warning"
+
+
+def _touches(argument: Argument, refusal: Refusal, words: Sequence[Word]) -> bool:
+    mine = {id(w) for w in argument.words}
+    return any(id(words[i]) in mine for i in refusal.words)
+
+
+def _certain(refusal: Refusal, words: Sequence[Word], unsure: bool) -> bool:
+    """Tell whether a refusal holds whatever a run puts into the parts that are not in the file."""
+    if refusal.kind in ("count", "usage") and unsure:
+        return False
+    if not refusal.words:
+        return not unsure
+    if any(words[i].locked and words[i].guarded for i in refusal.words):
+        return False
+    if refusal.kind == "unrecognized" and not words[refusal.words[0]].text.startswith("-"):
+        return not unsure and all(w.literal for w in words[: refusal.words[0]])
+    return not any(words[i].splits for i in refusal.words)
+
+
+def _stray_words(ctx: SiteContext, refused: bool) -> Iterator[Answer]:
+    """A word after a switch that takes none: the parser reads it as the model, or does not know it."""
+    for argument in ctx.arguments:
+        value = argument.value
+        if not argument.accepted or argument.attrs.get("nargs") != 0 or value is None or argument.path:
+            continue
+        if not isinstance(value, str) or any(is_hole(c) for c in value):
+            continue
+        if argument.glued:
+            text = f"argument {argument.spelling}: ignored explicit argument {value!r}"
+        else:
+            text = f"{argument.spelling} takes no value in {ctx.target.version}; {value!r} is read as the model"
+        severe = refused or argument.glued
+        finding = finding_of(ctx, "VM107", "error" if severe else "warning", argument, text, None)
+        finding.help = _HELP["explicit"]
+        answer = Answer(finding, [], "safe", argument=argument)
+        wanted = truthy(value) if spell(value).lower() in _SWITCHES else None
+        if wanted is None or argument.locked or argument.negated:
+            finding.withheld = argument.locked or "what the value means cannot be told"
+        else:
+            if wanted or negative_form(argument.attrs):
+                answer.results = [Result(argument.option, (), "", wanted)]
+            answer.note = "the parser took a word there up to 0.8.4"
+        yield answer
+
+
+def _refusal(ctx: SiteContext, refusal: Refusal) -> Answer:
+    code = _CODES.get(refusal.kind, "VM107")
+    words = [ctx.site.words[i] for i in refusal.words]
+    message = refusal.message
+    argument = _argument(ctx, words)
+    subject = refusal.option or (words[0].text.partition("=")[0] if words else "model_tag")
+    if argument is not None and argument.option:
+        finding = finding_of(ctx, code, "error", argument, message, None, subject)
+    else:
+        item: Any = words[0] if words else ctx.site.words[0]
+        finding = ctx.finding(code, "error", subject, message, item, site=ctx.site)
+    finding.help = _HELP.get(refusal.kind, "")
+    if refusal.kind == "choice" and argument is not None:
+        choices = [spell(c) for c in argument.attrs.get("choices", ())]
+        finding.help = "It takes: " + ", ".join(choices[:12]) + (", …" if len(choices) > 12 else ".")
+    finding.withheld = "what is meant cannot be told"
+    if refusal.kind == "value" and argument is not None and str(argument.attrs.get("type", "")).startswith("json"):
+        return _literal(finding, argument)
+    return Answer(finding, [], "unsafe", argument=argument)
+
+
+def _literal(finding: Finding, argument: Argument) -> Answer:
+    """A text that is no JSON: one written as Python writes an object is put into JSON."""
+    finding.help = "Write names and texts in double quotes, and true, false and null in small letters."
+    try:
+        literal = ast.literal_eval(argument.value) if isinstance(argument.value, str) else None
+        written = json.dumps(literal) if isinstance(literal, dict) else ""
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        written = ""
+    answer = Answer(finding, [], "safe", argument=argument)
+    if argument.locked or not written:
+        finding.withheld = argument.locked or "what the value means cannot be told"
+    else:
+        finding.withheld = ""
+        answer.results = [Result(argument.option, (), "", written)]
+    return answer
+
+
+def _argument(ctx: SiteContext, words: Iterable[Word]) -> Argument | None:
+    wanted = {id(w) for w in words}
+    return next((a for a in ctx.arguments if wanted & {id(w) for w in a.words}), None)
+
+
+def _unloaded(ctx: SiteContext) -> Iterator[Answer]:
+    """`--config=FILE`: every release looks for the word `--config` alone and loads nothing."""
+    for argument in ctx.arguments:
+        if argument.option != "--config" or not argument.glued or not argument.accepted:
+            continue
+        text = f"{argument.spelling}=… loads no file: vLLM only looks for {argument.spelling} as a word of its own"
+        finding = finding_of(ctx, "VM111", "warning", argument, text, None)
+        finding.help = f"Write {argument.spelling} and the file as two words, and check what the file then sets."
+        finding.withheld = "what the file sets would take effect for the first time"
+        yield Answer(finding, [], "unsafe", argument=argument)
+
+
+def _checks(ctx: SiteContext, line: CommandLine, unsure: bool) -> Iterator[Answer]:
+    """What the release checks right after parsing: options that need another, names that must be registered."""
+    if line.config is not None or unsure:
+        # What the file or the expansion adds may be just what is missing.
+        return
+    values = _values(ctx, line)
+    for message, attrs in ctx.target.section("checks").items():
+        if evaluate(attrs["when"], values) in (UNKNOWN, False, None):
+            continue
+        given = [n for n in names_in(attrs["when"]) if _option_of(ctx, n) in line.words]
+        if given:
+            yield _told(ctx, line, _option_of(ctx, given[0]), message.removeprefix("Error: "))
+
+
+    for row in registered():
+        option, values_of = row["option"], ctx.target.section(row["section"])
+        value = line.values.get(option)
+        if not isinstance(value, str) or not value or not values_of or value in values_of:
+            continue
+        if evaluate(row["when"], values) is not UNKNOWN and evaluate(row["when"], values):
+            names = ", ".join(sorted(values_of))
+            answer = _told(ctx, line, option, row["message"].format(value=value))
+            answer.finding.code, answer.finding.help = "VM104", f"It takes: {names}."
+            answer.finding.withheld = "which value is meant cannot be told"
+            yield answer
+
+
+@lru_cache(maxsize=1)
+def registered() -> list[dict[str, Any]]:
+    """Return the options whose value must be a registered name, from `schemas/registered.json`."""
+    data = json.loads((schemas_dir() / "registered.json").read_text(encoding="utf-8"))
+    rows: list[dict[str, Any]] = data["options"]
+    return rows
+
+
+def _values(ctx: SiteContext, line: CommandLine) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for option, attrs in ctx.target.surface_options(surface_of(ctx.site, ctx.target)).items():
+        name = attrs.get("dest") or option.lstrip("-").replace("-", "_")
+        if option in line.values:
+            out[name] = line.values[option]
+        else:
+            out[name] = UNKNOWN if attrs.get("computed") else attrs.get("default")
+    return out
+
+
+def _option_of(ctx: SiteContext, name: str) -> str:
+    option = "--" + name.replace("_", "-")
+    if option in ctx.target.section("options"):
+        return option
+    for key, attrs in ctx.target.section("options").items():
+        if attrs.get("dest") == name:
+            return key
+    return option
+
+
+def _told(ctx: SiteContext, line: CommandLine, option: str, message: str) -> Answer:
+    words = [ctx.site.words[i] for i in line.words[option]]
+    argument = _argument(ctx, words)
+    finding: Finding
+    if argument is not None:
+        finding = finding_of(ctx, "VM112", "error", argument, message, None, option)
+    else:
+        finding = ctx.finding("VM112", "error", option, message, words[0], site=ctx.site)
+    finding.help = "Add what it needs, or take it away."
+    finding.withheld = "which of the two is meant cannot be told"
+    return Answer(finding, [], "unsafe", argument=argument)
