@@ -4,20 +4,19 @@
 
 For each release N command lines are made from a seed, a quarter of them valid, the others broken in every way of
 `lines.py`. The tool reads them as a shell script (`check --to VERSION`): a line with an error is called rejected.
-Prints the share of agreement a release, and every disagreement.
+Prints the share of agreement a release, and every disagreement. A line the parser takes and the tool calls rejected is
+asked about again with the engine's configuration made, since that is where a release refuses some names.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
-import subprocess
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 
+from asking import add_options, asked
 from lines import Line, Maker
 
 from vllm_migrate import catalog
@@ -46,34 +45,6 @@ def judged(lines: list[Line], version: str) -> list[list[Finding]]:
     return out
 
 
-def asked(lines: list[Line], version: str, options: argparse.Namespace) -> list[dict[str, str]]:
-    """Return the verdict of the release's own parser on each line, asking only about those not known yet."""
-    kept = options.keep / f"{version}.json" if options.keep else None
-    known = json.loads(kept.read_text()) if kept is not None and kept.exists() else {}
-    new = {shlex.join(line.argv()): line for line in lines}
-    new = {text: line for text, line in new.items() if text not in known}
-    if new:
-        known |= dict(zip(new, _ask(list(new.values()), version, options), strict=True))
-    if kept is not None:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(known))
-    return [known[shlex.join(line.argv())] for line in lines]
-
-
-def _ask(lines: list[Line], version: str, options: argparse.Namespace) -> list[dict[str, str]]:
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", delete=False) as batch:
-        for i, line in enumerate(lines):
-            batch.write(json.dumps({"id": i, "argv": line.argv()}) + "\n")
-    script = str(Path(__file__).with_name("verdicts.py"))
-    command = [options.python, script, str(options.oracle), version, options.sources, batch.name, str(options.together)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    Path(batch.name).unlink()
-    out = [json.loads(text) for text in done.stdout.splitlines() if text.startswith("{")]
-    if len(out) != len(lines):
-        raise SystemExit(f"{version}: {len(out)} verdicts for {len(lines)} lines: {done.stderr[-400:]}")
-    return [{k: v for k, v in verdict.items() if k in ("verdict", "stage", "error")} for verdict in out]
-
-
 def made(version: str, count: int, seed: int) -> list[Line]:
     maker = Maker(catalog.load(), version, seed)
     return [maker.line(i) for i in range(count)]
@@ -81,25 +52,24 @@ def made(version: str, count: int, seed: int) -> list[Line]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--oracle", required=True, type=Path)
-    parser.add_argument("--python", required=True)
-    parser.add_argument("--sources", required=True)
+    add_options(parser)
     parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=40, help="disagreements printed a release")
-    parser.add_argument("--together", type=int, default=25, help="lines asked in one process")
-    parser.add_argument("--keep", type=Path, help="folder for the verdicts; a line is asked about once")
     parser.add_argument("versions", nargs="*", default=VERSIONS)
     options = parser.parse_args()
     total, agreed, wrong = 0, 0, 0
     for version in options.versions:
         lines = made(version, options.count, options.seed)
-        verdicts, errors = asked(lines, version, options), judged(lines, version)
+        verdicts, errors = asked([line.argv() for line in lines], version, options), judged(lines, version)
         bad = [
             (line, verdict, found)
             for line, verdict, found in zip(lines, verdicts, errors, strict=True)
             if verdict["verdict"] != "ERROR" and (verdict["verdict"] == "REJECT") != bool(found)
         ]
+        doubted = [b for b in bad if b[1]["verdict"] == "ACCEPT"]
+        deep = asked([line.argv() for line, _, _ in doubted], version, options, deep=True) if doubted else []
+        later = {id(b[0]) for b, v in zip(doubted, deep, strict=True) if v["verdict"] == "REJECT"}
+        bad = [b for b in bad if id(b[0]) not in later]
         counted = sum(v["verdict"] != "ERROR" for v in verdicts)
         rejected = sum(v["verdict"] == "REJECT" for v in verdicts)
         called = [b for b in bad if b[1]["verdict"] == "ACCEPT"]
@@ -107,6 +77,7 @@ def main() -> int:
         share = 100 * (1 - len(bad) / max(1, counted))
         print(
             f"{version}: {counted} lines, {rejected} rejected by the parser, {share:.2f} % agreement; "
+            f"{len(later)} refused only when the engine's configuration is made; "
             f"{len(bad)} differ, {len(called)} of them valid lines called rejected; "
             f"{dict(Counter(b[0].how for b in bad))}",
             flush=True,

@@ -1,9 +1,9 @@
 """Asks a release's own parser about many command lines; runs in the oracle's environment, not this project's.
 
-    VENV/bin/python benchmarks/verdicts.py ORACLE VERSION SOURCES FILE.jsonl [TOGETHER]
+    VENV/bin/python benchmarks/verdicts.py ORACLE VERSION SOURCES FILE.jsonl [TOGETHER [deep]]
 
 Prints one JSON object a line of the file ({"id", "argv", "env"?}). The release's code changes its own defaults now
-and then, so a child process is forked for every TOGETHER lines (25); with 1 each line has a process of its own.
+and then, so a child process is forked for every TOGETHER lines (25); with 1 each line has a process of its own. With "deep" the engine's configuration is made as well.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def main():
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    oracle = Oracle(version, find_src(version, src_roots([sources])), os.environ.get("ORACLE_PLATFORM", "cuda"))
+    deep = sys.argv[6:] == ["deep"]
+    if deep:
+        os.environ.setdefault("ORACLE_TRITON", "1")
+    oracle = Oracle(version, find_src(version, src_roots([sources])), os.environ.get("ORACLE_PLATFORM", "cuda"), deep)
     with open(path) as file:
         lines = [json.loads(text) for text in file if text.strip()]
     gc.collect()

@@ -235,8 +235,19 @@ def _from_words(site: Site, catalog: Catalog, target: Release, origin: Release |
             argument.value = match.glued_value
         else:
             i = _take_values(argument, words, i, known=bool(match.attrs))
+        _level(argument, target)
         out.append(argument)
     return out
+
+
+def _level(argument: Argument, release: Release) -> None:
+    """Read `-O3` and `-O 3` as the key they set, where the release's parser writes them so."""
+    level = str((release.facts.get("parser") or {}).get("level", ""))
+    letter, _, key = level.partition(".")
+    if key and argument.spelling.startswith(letter) and not argument.path and argument.accepted:
+        glued = argument.glued and isinstance(argument.value, str) and not argument.value.startswith(".")
+        if glued or argument.value in ("0", "1", "2", "3"):
+            argument.path = (key,)
 
 
 def _take_values(argument: Argument, words: Sequence[Word], i: int, *, known: bool) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vllm_migrate.arguments import has_dynamic
 from vllm_migrate.catalog import Release
+from vllm_migrate.catalog.checks import evaluate
+from vllm_migrate.catalog.converters import UNKNOWN
 from vllm_migrate.schemacheck import Place, problems
 
 UNEXPECTED = "Unexpected keyword argument"
@@ -26,6 +28,27 @@ def refusals(release: Release, class_name: str, value: Mapping[str, Any]) -> lis
     defs = definitions(release, class_name)
     found = problems({"$ref": f"#/$defs/{class_name}", "$defs": defs}, _told(value))
     return [(place, _words(text)) for place, text in found]
+
+
+def refused_together(
+    release: Release, class_name: str, value: Mapping[str, Any], at: Place = ()
+) -> Iterator[tuple[Place, str]]:
+    """Give what a config class refuses of fields that are right one by one: the keys that lead there, and why."""
+    fields = release.config_fields(class_name)
+    values: dict[str, Any] = {}
+    for name, attrs in fields.items():
+        given = value.get(name, value.get(name.replace("_", "-"), _UNKNOWN))
+        if given is not _UNKNOWN:
+            values[name] = UNKNOWN if has_dynamic(given) else given
+            config = attrs.get("config")
+            if isinstance(config, str) and isinstance(given, dict):
+                yield from refused_together(release, config, given, (*at, name))
+        else:
+            values[name] = UNKNOWN if attrs.get("computed") else attrs.get("default")
+    for check in release.section("configs").get(class_name, {}).get("checks", ()):
+        verdict = evaluate(check["when"], values)
+        if verdict is not UNKNOWN and verdict:
+            yield at, check["says"]
 
 
 def _words(text: str) -> str:

@@ -50,7 +50,7 @@ def mined(tmp_path: Path) -> dict[str, Any]:
 
 
 def test_only_what_the_values_decide_is_mined(mined: dict[str, Any]) -> None:
-    assert list(mined) == ["first needs second", "one only", "overlaps", "size is odd"]
+    assert list(mined) == ["first needs second", "one only", "overlaps", "size is odd", "put together …"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -102,6 +103,19 @@ def _colon_pairs(text: str) -> dict[str, str]:
     return {pair[0]: pair[1] for pair in pairs}
 
 
+def _json_or_level(text: str) -> Any:
+    return {"level": int(text)} if text in ("0", "1", "2", "3") else json.loads(text)
+
+
+def _literal_or_level(text: str) -> Any:
+    if text in ("0", "1", "2", "3"):
+        return {"level": int(text)}
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise ValueError from error
+
+
 def _bool(text: str) -> bool:
     return bool(text)
 
@@ -114,6 +128,8 @@ _CONVERTERS: Mapping[str, Callable[[str], Any]] = {
     "human_int": human_int,
     "human_int_or_auto": _human_or_auto,
     "key_values": key_values,
+    "json_or_level": _json_or_level,
+    "json_or_literal": _literal_or_level,
     "json_or_str": _text_or_json,
     "colon_pairs": _colon_pairs,
     "lower_underscore": lambda text: text.lower().replace("-", "_"),
@@ -137,6 +153,8 @@ def convert(text: str, attrs: Mapping[str, Any], traits: Mapping[str, Any]) -> A
     if attrs.get("optional") and text in ("", "None"):
         value: Any = None
     elif kind == "json" and _takes_pairs(attrs, traits) and not re.match("^{.*}$", text):
+        if not text:
+            raise Refused("Each item should be in the form KEY=VALUE")
         value = key_values(text)
     else:
         converter = _CONVERTERS.get(kind)

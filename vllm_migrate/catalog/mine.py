@@ -12,7 +12,7 @@ from vllm_migrate.catalog import mine_tables as tables
 from vllm_migrate.catalog.history import SECTIONS, Facts
 from vllm_migrate.catalog.interp import Interpreter
 from vllm_migrate.catalog.interp_values import Raised, Stop, Unsupported
-from vllm_migrate.catalog.mine_checks import mine_checks
+from vllm_migrate.catalog.mine_checks import class_checks, mine_checks
 from vllm_migrate.catalog.mine_http import Http, mine_sampling_params
 from vllm_migrate.catalog.mine_metrics import mine_metrics
 from vllm_migrate.catalog.mine_options import mine_options, prepare
@@ -114,6 +114,10 @@ def _sections(interp: Interpreter, tree: Tree, http: Http) -> dict[str, Facts]:
     tables.name_configs(options, configs)
     tables.name_configs(out["engine_args"], configs)
     tables.name_configs(out["llm"], configs)
+    given = {a.get("config") for facts in (options, out["engine_args"], configs) for a in facts.values()}
+    for name, checks in class_checks(tree, {str(n) for n in given if n}).items():
+        if name in configs:
+            configs[name]["checks"] = checks
     out |= {"options": options, "configs": configs}
     out |= {"architectures": architectures, "removed_architectures": removed}
     return {name: out[name] for name in SECTIONS}

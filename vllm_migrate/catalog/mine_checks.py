@@ -7,7 +7,7 @@ check is left out, since nothing could be said about it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vllm_migrate.catalog.checks import names_in
@@ -55,10 +55,52 @@ def mine_checks(tree: Tree) -> Facts:
     return out
 
 
+def class_checks(tree: Tree, names: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return class -> its checks over several fields (`when`, `says`), made once the fields are read.
+
+    names: the config classes. What a class changes of itself before a check is not followed.
+    """
+    wanted = set(names)
+    out: dict[str, list[dict[str, Any]]] = {}
+    for path in tree.names(r"vllm/config(/\w+)*\.py"):
+        for node in tree.parse(path).body:
+            if not isinstance(node, ast.ClassDef) or node.name not in wanted or node.name in out:
+                continue
+            found: list[dict[str, Any]] = []
+            walk = _Walk({})
+            walk.changed |= _validated(node)
+            methods = [m for m in node.body if isinstance(m, ast.FunctionDef) and _checks_fields(m)]
+            for method in sorted(methods, key=lambda m: m.name != "__post_init__"):
+                found += [{"when": c, "says": m} for c, m in walk.function(method)]
+            if found:
+                out[node.name] = found
+    return out
+
+
+def _validated(node: ast.ClassDef) -> set[str]:
+    """Return the fields that a class reads in a way of its own; "*" where it changes the whole object first."""
+    out: set[str] = set()
+    for method in node.body:
+        for decorator in method.decorator_list if isinstance(method, ast.FunctionDef) else ():
+            text = ast.unparse(decorator)
+            if text.startswith("model_validator") and "after" not in text:
+                out.add("*")
+            elif text.startswith("field_validator") and isinstance(decorator, ast.Call):
+                out |= {a.value for a in decorator.args if isinstance(a, ast.Constant) and isinstance(a.value, str)}
+    return out
+
+
+def _checks_fields(node: ast.FunctionDef) -> bool:
+    decorators = " ".join(map(ast.unparse, node.decorator_list))
+    after = "model_validator" in decorators and "after" in decorators
+    return after or (node.name == "__post_init__" and len(node.args.args) == 1)
+
+
 class _Walk:
     def __init__(self, functions: dict[str, ast.FunctionDef]) -> None:
         self.functions = functions
         self.depth = 0
+        self.changed: set[str] = set()
 
     def function(self, node: ast.FunctionDef) -> Iterator[tuple[Condition, str]]:
         self.depth += 1
@@ -89,12 +131,21 @@ class _Walk:
                     names.pop(name, None)
             elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
                 yield from self.call(statement.value, held, names)
+            elif not isinstance(statement, (ast.Expr, ast.Import, ast.ImportFrom, ast.Pass, ast.Assert)):
+                self.changed |= _set(statement, names)
+            if isinstance(statement, (ast.If, ast.Assign)):
+                self.changed |= _set(statement, names)
+            if _calls_itself(statement, names):
+                # What its own methods change is not followed.
+                self.changed.add("*")
 
     def branch(
         self, node: ast.If, held: list[Condition], names: dict[str, Condition | None]
     ) -> Iterator[tuple[Condition, str]]:
         try:
             test = _condition(node.test, names)
+            if "*" in self.changed or self.changed & set(names_in(test)):
+                raise _Unclear
         except _Unclear:
             if _leaves(node.body) and not isinstance(node.body[0], ast.Raise):
                 # What comes after depends on what cannot be told.
@@ -121,11 +172,37 @@ def _leaves(body: list[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], (ast.Return, ast.Raise))
 
 
+def _set(node: ast.stmt, names: dict[str, Condition | None]) -> set[str]:
+    """Return the names of the parsed values a statement sets."""
+    out: set[str] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
+            if isinstance(inner.value, ast.Name) and names.get(inner.value.id, "") is None:
+                out.add(inner.attr)
+        elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "setattr":
+            out.add("*")
+    return out
+
+
+def _calls_itself(node: ast.stmt, names: dict[str, Condition | None]) -> bool:
+    return any(
+        isinstance(inner, ast.Call)
+        and isinstance(inner.func, ast.Attribute)
+        and isinstance(inner.func.value, ast.Name)
+        and names.get(inner.func.value.id, "") is None
+        for inner in ast.walk(node)
+    )
+
+
 def _message(node: ast.Raise) -> str:
-    """Return the text of an exception, "" for one put together from values."""
+    """Return the text of an exception; "" for one put together from values, whose words are not known."""
     if isinstance(node.exc, ast.Call) and node.exc.args:
+        first = node.exc.args[0]
+        if isinstance(first, ast.JoinedStr):
+            parts = [str(v.value) if isinstance(v, ast.Constant) else "…" for v in first.values]
+            return " ".join("".join(parts).split())
         try:
-            text = ast.literal_eval(node.exc.args[0])
+            text = ast.literal_eval(first)
         except ValueError:
             return ""
         return " ".join(text.split()) if isinstance(text, str) else ""

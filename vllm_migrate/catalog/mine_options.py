@@ -71,6 +71,9 @@ def mine_options(interp: Interpreter, tree: Tree) -> Facts:
         elif name not in in_serve:
             attrs["only"] = "api_server"
         out[name] = attrs
+    for attrs in out.values():
+        if attrs.get("built") and attrs["type"] == "json" and _takes_level(tree, attrs["config"]):
+            attrs["type"] = "json_or_level"
     for letter, option in glued.items():
         if option in out:
             out[option]["glued"] = [letter]
@@ -309,6 +312,18 @@ def parser_traits(tree: Tree) -> dict[str, Any]:
     if lora:
         out["lora"], out["lora_keys"] = lora, keys
     return out
+
+
+def _takes_level(tree: Tree, config: str) -> bool:
+    """Tell whether a config class reads a bare number 0 to 3 as its level."""
+    for path in tree.names(r"vllm/config(/\w+)?\.py"):
+        if f"class {config}" not in tree.read(path):
+            continue
+        for node in tree.parse(path).body:
+            if isinstance(node, ast.ClassDef) and node.name == config:
+                own = [f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "from_cli"]
+                return any("['0', '1', '2', '3']" in ast.unparse(f) for f in own)
+    return False
 
 
 def _lora_ways(tree: Tree) -> tuple[list[str], list[str]]:

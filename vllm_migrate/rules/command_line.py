@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from vllm_migrate.arguments import COMMAND_LINES, Argument, surface_of
@@ -18,10 +18,11 @@ from vllm_migrate.migrations import spell, truthy
 from vllm_migrate.model import Word, is_hole
 from vllm_migrate.paths import schemas_dir
 from vllm_migrate.planning import Answer, Result, negative_form
-from vllm_migrate.refusals import refusals
+from vllm_migrate.refusals import refusals, refused_together
 from vllm_migrate.rules.answers import finding_of
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.rules.registry import Rule
+from vllm_migrate.schemacheck import Place
 
 RULES = (
     Rule("VM112", "refused-together", "error", "An option that needs another one, or does not go with one."),
@@ -47,16 +48,31 @@ def _unknown(text: str) -> bool:
     return any(is_hole(c) for c in text) or _PLACEHOLDER.search(text) is not None
 
 
-def _wrong(ctx: SiteContext, attrs: Mapping[str, Any], value: Any) -> list[str]:
-    """Return what the class of an object refuses in it."""
+def _wrong(ctx: SiteContext, option: str, attrs: Mapping[str, Any], value: Any) -> list[str]:
+    """Return what the class of an object refuses in it, but for keys and values a migration answers."""
     config = attrs.get("config")
     if not isinstance(config, str) or not isinstance(value, dict):
         return []
+    wrong = refusals(ctx.target, config, value)
     out = []
-    for path, message in refusals(ctx.target, config, value):
-        where = ".".join(map(str, path))
-        out.append(f"{where}: {message}" if where else message)
+    for place, message in wrong or refused_together(ctx.target, config, value):
+        where = ".".join(map(str, place))
+        if not where or not _answered(ctx, f"{option}.{where}", _inside(value, place)):
+            out.append(f"{where}: {message}" if where else message)
     return out
+
+
+def _answered(ctx: SiteContext, name: str, value: Any) -> bool:
+    target, migrations = ctx.target.version, ctx.migrations
+    if migrations.answer("key", name, target) is not None:
+        return True
+    return isinstance(value, str) and migrations.answer("key", name, target, value=value) is not None
+
+
+def _inside(value: Any, place: Place) -> Any:
+    for part in place:
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def parsed(ctx: SiteContext) -> CommandLine | None:
@@ -65,7 +81,7 @@ def parsed(ctx: SiteContext) -> CommandLine | None:
         return None
     texts = [w.text for w in ctx.site.words]
     surface = surface_of(ctx.site, ctx.target)
-    return read_command_line(ctx.target, surface, texts, _unknown, lambda _, attrs, value: _wrong(ctx, attrs, value))
+    return read_command_line(ctx.target, surface, texts, _unknown, partial(_wrong, ctx))
 
 
 def judge_command_line(ctx: SiteContext, line: CommandLine, answers: Sequence[Answer]) -> Iterator[Answer]:
@@ -229,6 +245,9 @@ def _checks(ctx: SiteContext, line: CommandLine, unsure: bool) -> Iterator[Answe
     for row in registered():
         option, values_of = row["option"], ctx.target.section(row["section"])
         value = line.values.get(option)
+        if "key" in row:
+            held = value if isinstance(value, dict) else {}
+            value = None if held.get(row["unless_key"]) else held.get(row["key"])
         if not isinstance(value, str) or not value or not values_of or value in values_of:
             continue
         if evaluate(row["when"], values) is not UNKNOWN and evaluate(row["when"], values):
