@@ -3,7 +3,8 @@
     VENV/bin/python benchmarks/verdicts.py ORACLE VERSION SOURCES FILE.jsonl [TOGETHER [deep]]
 
 Prints one JSON object a line of the file ({"id", "argv", "env"?}). The release's code changes its own defaults now
-and then, so a child process is forked for every TOGETHER lines (25); with 1 each line has a process of its own. With "deep" the engine's configuration is made as well.
+and then, so a child process is forked for every TOGETHER lines (25); with 1 each line has a process of its own. With
+"deep" the engine's configuration is made too.
 """
 
 from __future__ import annotations

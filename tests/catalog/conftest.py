@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from vllm_migrate.catalog import SECTIONS
+from tiny import write_history
 
 RELEASES = ["0.8.5", "0.8.5.post1", "0.9.0", "0.10.0", "0.11.0"]
 SWITCH: dict[str, Any] = {"nargs": 0, "action": "boolean_optional"}
@@ -57,16 +55,6 @@ CONFIGS: dict[str, Any] = {
     "CacheConfig.block_size": [["0.8.5", None, {"type": "int"}]],
     "CacheConfigOther.x": [["0.8.5", None, {"type": "int"}]],
 }
-
-
-def write_history(folder: Path, releases: list[str], sections: dict[str, Any]) -> Path:
-    folder.mkdir(exist_ok=True)
-    facts = [{"version": v, "python": ">=3.10", "dotted": v != "0.8.5"} for v in releases]
-    (folder / "releases.json").write_text(json.dumps({"format": 1, "releases": facts}))
-    for name in SECTIONS:
-        data = {"format": 1, "section": name, "entries": sections.get(name, {})}
-        (folder / f"{name}.json").write_text(json.dumps(data))
-    return folder
 
 
 @pytest.fixture

@@ -180,6 +180,7 @@ def test_release_facts(tmp_path: Path) -> None:
         "build_args": ["CUDA_VERSION", "FINAL_BASE_IMAGE", "PIP_INDEX_URL", "UV_INDEX_URL", "max_jobs"],
         "dotted": True,
         "config_file": [],
+        "parser": {"dotted": "plain"},
     }
 
 

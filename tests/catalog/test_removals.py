@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import write_history
+from tiny import write_history
 
 from vllm_migrate.catalog import Catalog
 from vllm_migrate.catalog.removals import Removal, Thing, between, default_changes, history, things

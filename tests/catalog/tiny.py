@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
+
+from vllm_migrate.catalog import SECTIONS
 
 FILES: dict[str, str] = {
     "vllm/__init__.py": "",
@@ -367,4 +371,14 @@ def write_tree(folder: Path, changes: dict[str, str | None] | None = None) -> Pa
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def write_history(folder: Path, releases: list[str], sections: dict[str, Any]) -> Path:
+    folder.mkdir(exist_ok=True)
+    facts = [{"version": v, "python": ">=3.10", "dotted": v != "0.8.5"} for v in releases]
+    (folder / "releases.json").write_text(json.dumps({"format": 1, "releases": facts}))
+    for name in SECTIONS:
+        data = {"format": 1, "section": name, "entries": sections.get(name, {})}
+        (folder / f"{name}.json").write_text(json.dumps(data))
     return folder

@@ -409,7 +409,7 @@ class _Reader:
         for token in extras:
             if not token.start:
                 continue
-            message = f"unrecognized arguments: {token.text}"
+            message = f"unrecognized arguments: {token.text if token.text.strip() else repr(token.text)}"
             self.refuse("unrecognized", message, token.origin)
 
 

@@ -151,8 +151,9 @@ def convert(text: str, attrs: Mapping[str, Any], traits: Mapping[str, Any]) -> A
             raise Refused(f"Invalid boolean value: {text}. Expected 'true' or 'false'.", named=False)
         return text.lower() == "true"
     if attrs.get("optional") and text in ("", "None"):
-        value: Any = None
-    elif kind == "json" and _takes_pairs(attrs, traits) and not re.match("^{.*}$", text):
+        return _chosen(None, attrs)
+    value: Any
+    if kind == "json" and _takes_pairs(attrs, traits) and not re.match("^{.*}$", text):
         if not text:
             raise Refused("Each item should be in the form KEY=VALUE")
         value = key_values(text)
@@ -162,8 +163,13 @@ def convert(text: str, attrs: Mapping[str, Any], traits: Mapping[str, Any]) -> A
             value = text if converter is None else converter(text)
         except ValueError:
             raise Refused(f"invalid {kind.removesuffix('_or_auto')} value: {text!r}") from None
-    if attrs.get("built") and value is not None and not isinstance(value, dict):
+    if attrs.get("built") and not isinstance(value, dict):
         raise Refused("Input should be an object")
+    return _chosen(value, attrs)
+
+
+def _chosen(value: Any, attrs: Mapping[str, Any]) -> Any:
+    """Return a value that is among the choices, where there are any. Raises Refused for another."""
     choices = attrs.get("choices")
     if choices and not attrs.get("choices_computed") and value not in choices:
         listed = ", ".join(repr(c) for c in choices)

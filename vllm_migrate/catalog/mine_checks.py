@@ -93,7 +93,7 @@ def _validated(node: ast.ClassDef) -> set[str]:
 def _checks_fields(node: ast.FunctionDef) -> bool:
     decorators = " ".join(map(ast.unparse, node.decorator_list))
     after = "model_validator" in decorators and "after" in decorators
-    return after or (node.name == "__post_init__" and len(node.args.args) == 1)
+    return after or (node.name == "__post_init__" and len(node.args.args) == 1) or node.name == "model_post_init"
 
 
 class _Walk:
@@ -104,7 +104,7 @@ class _Walk:
 
     def function(self, node: ast.FunctionDef) -> Iterator[tuple[Condition, str]]:
         self.depth += 1
-        if self.depth < 4 and len(node.args.args) == 1:
+        if self.depth < 4 and (len(node.args.args) == 1 or node.name == "model_post_init"):
             yield from self.block(node.body, [], {node.args.args[0].arg: None})
         self.depth -= 1
 
@@ -259,6 +259,6 @@ def _called(node: ast.Call, names: dict[str, Condition | None]) -> Condition:
             return ["get", attribute.value, *rest]
     if name == "bool" and len(node.args) == 1:
         return ["bool", _condition(node.args[0], names)]
-    if name == "any" and len(node.args) == 1 and isinstance(node.args[0], (ast.Tuple, ast.List)):
-        return ["or", *(_condition(e, names) for e in node.args[0].elts)]
+    if name in ("any", "all") and len(node.args) == 1 and isinstance(node.args[0], (ast.Tuple, ast.List)):
+        return ["or" if name == "any" else "and", *(_condition(e, names) for e in node.args[0].elts)]
     raise _Unclear

@@ -40,7 +40,7 @@ _HELP = {
 }
 
 
-_PLACEHOLDER = re.compile(r"\$\{?\w|\{\{|<[\w -]+>|\.\.\.|…")
+_PLACEHOLDER = re.compile(r"\$[{(]?\w|\{\{|<[\w -]+>|\.\.\.|…")
 """What another program, or a reader, puts in place before vLLM sees the text."""
 
 
@@ -84,6 +84,12 @@ def parsed(ctx: SiteContext) -> CommandLine | None:
     return read_command_line(ctx.target, surface, texts, _unknown, partial(_wrong, ctx))
 
 
+def misused_words(ctx: SiteContext, line: CommandLine | None) -> set[int]:
+    """Return the ids of the words the parser refuses for how they are used, whatever they are."""
+    refusals = [r for r in line.refusals if r.kind == "usage"] if line is not None else []
+    return {id(ctx.site.words[i]) for refusal in refusals for i in refusal.words}
+
+
 def judge_command_line(ctx: SiteContext, line: CommandLine, answers: Sequence[Answer]) -> Iterator[Answer]:
     """Say what the parser refuses in words no answer is about; `answers` are what the migrations say.
 
@@ -101,6 +107,7 @@ def judge_command_line(ctx: SiteContext, line: CommandLine, answers: Sequence[An
     if ctx.site.entry_point not in COMMAND_LINES:
         # A wrapper has options of its own.
         refusals = [r for r in refusals if r.kind not in ("unrecognized", "ambiguous")]
+        refusals = [r for r in refusals if not any(_json_as_written(words[i]) for i in r.words)]
     strays = [r for r in refusals if r.kind == "unrecognized" and not words[r.words[0]].text.startswith("-")]
     found: list[Answer] = []
     for answer in _stray_words(ctx, bool(strays)):
@@ -134,13 +141,24 @@ def _touches(argument: Argument, refusal: Refusal, words: Sequence[Word]) -> boo
     return any(id(words[i]) in mine for i in refusal.words)
 
 
+def _json_as_written(word: Word) -> bool:
+    """Tell whether the file's own text is JSON: then whoever splits it into words keeps the quotes."""
+    text = word.region.text[word.span.start : word.span.end].partition("=" if word.text.startswith("-") else "\0")
+    try:
+        return isinstance(json.loads(text[2] or text[0]), dict)
+    except ValueError:
+        return False
+
+
 def _certain(refusal: Refusal, words: Sequence[Word], unsure: bool) -> bool:
     """Tell whether a refusal holds whatever a run puts into the parts that are not in the file."""
     if refusal.kind in ("count", "usage") and unsure:
         return False
     if not refusal.words:
         return not unsure
-    if any(words[i].locked and words[i].guarded for i in refusal.words):
+    locked = any(words[i].locked for i in refusal.words)
+    if any(words[i].guarded for i in refusal.words) or (locked and refusal.kind in ("unrecognized", "ambiguous")):
+        # What must not be edited may not be a word of this launch at all.
         return False
     if refusal.kind == "unrecognized" and not words[refusal.words[0]].text.startswith("-"):
         return not unsure and all(w.literal for w in words[: refusal.words[0]])
@@ -156,7 +174,7 @@ def _stray_words(ctx: SiteContext, refused: bool) -> Iterator[Answer]:
         if not isinstance(value, str) or any(is_hole(c) for c in value):
             continue
         if argument.glued:
-            text = f"argument {argument.spelling}: ignored explicit argument {value!r}"
+            text = f"{argument.spelling} takes no value in {ctx.target.version}: ignored explicit argument {value!r}"
         else:
             text = f"{argument.spelling} takes no value in {ctx.target.version}; {value!r} is read as the model"
         severe = refused or argument.glued
@@ -176,7 +194,8 @@ def _stray_words(ctx: SiteContext, refused: bool) -> Iterator[Answer]:
 def _refusal(ctx: SiteContext, refusal: Refusal) -> Answer:
     code = _CODES.get(refusal.kind, "VM107")
     words = [ctx.site.words[i] for i in refusal.words]
-    message = refusal.message
+    # The choices are listed in the help.
+    message = refusal.message.partition(" (choose from")[0] if refusal.kind == "choice" else refusal.message
     argument = _argument(ctx, words)
     subject = refusal.option or (words[0].text.partition("=")[0] if words else "model_tag")
     if argument is not None and argument.option:
@@ -185,6 +204,8 @@ def _refusal(ctx: SiteContext, refusal: Refusal) -> Answer:
         item: Any = words[0] if words else ctx.site.words[0]
         finding = ctx.finding(code, "error", subject, message, item, site=ctx.site)
     finding.help = _HELP.get(refusal.kind, "")
+    if words and not words[0].text.strip():
+        finding.help = "A backslash goes on to the next line only where nothing follows it, not even a space."
     if refusal.kind == "choice" and argument is not None:
         choices = [spell(c) for c in argument.attrs.get("choices", ())]
         finding.help = "It takes: " + ", ".join(choices[:12]) + (", …" if len(choices) > 12 else ".")

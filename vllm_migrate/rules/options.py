@@ -15,7 +15,7 @@ from vllm_migrate.planning import (
     value_text,
 )
 from vllm_migrate.rules.answers import answer_for, finding_of
-from vllm_migrate.rules.command_line import judge_command_line, parsed
+from vllm_migrate.rules.command_line import judge_command_line, misused_words, parsed
 from vllm_migrate.rules.config_entries import judge_entries
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.rules.objects import judge_key, judge_object
@@ -55,7 +55,11 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
     if ctx.site.entry_point in ("demo_server", "run_batch", "bench"):
         return
     answers: list[Answer] = []
+    line = parsed(ctx)
+    misused = misused_words(ctx, line)
     for argument in ctx.arguments:
+        if any(id(word) in misused for word in argument.words):
+            continue
         if not argument.option or argument.option == "model_tag":
             continue
         if not argument.accepted:
@@ -66,7 +70,6 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
         else:
             answers += _accepted(ctx, argument)
     replace_drafts(ctx, answers)
-    line = parsed(ctx)
     if line is not None:
         answers += judge_command_line(ctx, line, answers)
     answers += judge_entries(ctx, answers)
