@@ -174,11 +174,13 @@ class Mention(Item):
     """A name in code or data that rules may know: an import, an attribute, a metric, a request field.
 
     kind: "import" (dotted name), "call" (dotted name of what is called), "attribute", "string"
-    (a string literal of a program), "metric", "endpoint", "field".
+    (a string literal of a program), "metric", "made" (a metric that the file itself makes), "endpoint", "field".
     """
 
     kind: str = ""
     name: str = ""
+    group: object = None
+    """Equal for names that are asked for together: of one query, one list, one program."""
 
 
 @dataclass(eq=False)

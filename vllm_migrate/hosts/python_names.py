@@ -7,18 +7,20 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from vllm_migrate.hosts.promql import is_query, metric_names
 from vllm_migrate.hosts.python_edit import Cluster, Slot, mapped
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_region import is_text
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_statements import line_span, statement_edits
-from vllm_migrate.hosts.python_text import literals
+from vllm_migrate.hosts.python_text import Literal, literals
 from vllm_migrate.launch import launchers
 from vllm_migrate.model import CannotRender, Change, Mention, Remove, Replace
 from vllm_migrate.text import Edit, Span
 
 _MODEL_CLASS = re.compile(r"[A-Z][A-Za-z0-9_]*(?:Model|For[A-Z][A-Za-z0-9]*|LMHead[A-Za-z]*|Speculator|Embedding)")
-_METRIC = re.compile(r"vllm:[a-z][a-z0-9_:]*")
+_FORMAT = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
+_EXPORTED = frozenset({"Gauge", "Counter", "Histogram", "Summary", "Info", "Enum"})
 _BODIES = frozenset({"extra_body", "extra_args"})
 
 
@@ -247,23 +249,48 @@ def _spot(module: Module, mention: Mention, span: Span) -> Mention:
 
 
 def _string(module: Module, node: ast.AST) -> Iterator[Mention]:
-    if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or module.docstring(node):
-        return
-    value = node.value
-    kind = "metric" if _METRIC.fullmatch(value) else "string" if _MODEL_CLASS.fullmatch(value) else ""
-    if not kind:
+    if isinstance(node, ast.Expr) or module.docstring(node):
         return
     span = module.span(node)
-    parts = literals(module.text, span.start, span.end)
-    if len(parts) != 1:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and _MODEL_CLASS.fullmatch(node.value):
+        parts = literals(module.text, span.start, span.end)
+        if len(parts) == 1:
+            yield _part(module, node, "string", Span(parts[0].inner_start, parts[0].inner_end))
+    elif "vllm:" in module.text[span.start : span.end]:
+        for part in literals(module.text, span.start, span.end):
+            yield from _metrics(module, node, part)
+
+
+def _metrics(module: Module, node: ast.AST, part: Literal) -> Iterator[Mention]:
+    """The metrics in one literal that is a query, a name or an answer of the server."""
+    text = module.text[part.inner_start : part.inner_end]
+    if part.formatted:
+        text = _FORMAT.sub(lambda m: {"{{": "{ ", "}}": "} "}.get(m[0], "\ue000" * len(m[0])), text)
+    if not part.raw:
+        # The same length, so that positions hold.
+        text = re.sub(r"\\[nrt]", "\n ", text).replace("\\'", " '").replace('\\"', ' "')
+    if not is_query(text):
         return
-    inner = Span(parts[0].inner_start, parts[0].inner_end)
-    mention = Mention(module.region, inner, Cluster(module, _nothing), kind=kind, name=value)
-    cluster = mention.container
-    assert isinstance(cluster, Cluster)
-    cluster.add(Slot(mention, write=lambda change: [Edit(inner.start, inner.end, str(change.value))]))
+    kind = "made" if _makes(module, node) else "metric"
+    for found in metric_names(text):
+        if text.startswith("vllm:", found.start):
+            yield _part(module, node, kind, Span(part.inner_start + found.start, part.inner_start + found.end))
+
+
+def _makes(module: Module, node: ast.AST) -> bool:
+    """The program exports a metric of this name itself."""
+    call = module.parents.get(node)
+    if not isinstance(call, ast.Call) or not call.args or call.args[0] is not node:
+        return False
+    return module.dotted(call.func).rpartition(".")[2] in _EXPORTED
+
+
+def _part(module: Module, node: ast.AST, kind: str, span: Span) -> Mention:
+    cluster = Cluster(module, _nothing)
+    mention = Mention(module.region, span, cluster, kind=kind, name=module.text[span.start : span.end])
+    cluster.add(Slot(mention, write=lambda change: [Edit(span.start, span.end, str(change.value))]))
     mention.guarded = module.guard(node)
-    yield mention
+    return mention
 
 
 def _nothing(bracket: object, key: str, value: object, holes: Sequence[str]) -> str:

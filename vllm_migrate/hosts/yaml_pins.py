@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from vllm_migrate.hosts import promql
 from vllm_migrate.hosts import yaml_names as names
 from vllm_migrate.hosts.yaml_mask import FILLER
 from vllm_migrate.hosts.yaml_pin_items import image_pin, requirement_pins, tag_pin
@@ -16,7 +17,9 @@ from vllm_migrate.text import Span
 if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
 
-_METRIC = re.compile(r"(?<![\w:])vllm:[a-z][a-z0-9_]*")
+_METRIC = re.compile(r"(?<![\w:])vllm:[a-z][a-z0-9_]*(?![\w:])")
+_IMAGE = re.compile(r"vllm:(?:latest|nightly|main|v?\d)")
+_PATTERN_KEYS = frozenset(("regex", "matches"))
 _STEP_IMAGE = re.compile(r"[\w.-]+(?:[:/][\w.-]+)*/[\w.-]*vllm[\w.-]*:[\w.-]+")
 """What runs a step of Cloud Build, which names the image."""
 _REQUIREMENT_KEYS = frozenset((
@@ -251,19 +254,38 @@ class Pins:
                         self.add(pin)
         return True
 
-    def metrics(self, node: Node) -> None:
-        """Name the metrics of the engine that a query asks for."""
+    def metrics(self, node: Node, path: Path) -> None:
+        """Name the metrics of the engine that a query asks for, and those that a rule makes itself."""
         if "vllm:" not in node.text:
             return
-        region = self.reader.items.region_of(node)
-        for match in _METRIC.finditer(region.text):
-            if node.text.startswith("vllm:v") or re.match(r"vllm:(?:latest|nightly|main|v?\d)", match[0]):
-                continue
-            self.mention(node, "metric", *match.span())
+        text = self.reader.items.region_of(node).text
+        key = next((p for p in reversed(path) if not p.startswith("[")), "")
+        kind = "made" if self._makes(node, key) else "metric"
+        if key in _PATTERN_KEYS:
+            found = promql.names_in_pattern(text)
+        elif promql.is_query(text):
+            found = promql.metric_names(text)
+        elif names.is_prose(key):
+            return
+        else:
+            found = [Span(*match.span()) for match in _METRIC.finditer(text)]
+        for span in found:
+            if text.startswith("vllm:", span.start) and not _IMAGE.match(text, span.start):
+                self.mention(node, kind, span.start, span.end)
+
+    def _makes(self, node: Node, key: str) -> bool:
+        """A recording rule, a relabelling or an adapter gives the name to what it makes."""
+        if key in ("record", "as"):
+            return True
+        holder = node.holder
+        label = holder.scalar("target_label") or holder.scalar("targetLabel") if holder is not None else ""
+        return key == "replacement" and label == "__name__"
 
     def mention(self, node: Node, kind: str, start: int, end: int) -> None:
         region = self.reader.items.region_of(node)
         home = SpotHome(self.reader.document, node, region)
         made = Mention(region, Span(start, end), home, kind=kind, name=region.text[start:end])
+        holder = node.holder
+        made.group = holder if holder is not None and holder.kind == "sequence" else None
         self.reader.items.keep(made, node)
         self.reader.out.mentions.append(made)

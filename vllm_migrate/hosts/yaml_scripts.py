@@ -50,7 +50,7 @@ class Scripts:
         if node.kind != "scalar" or not text:
             return
         key = next((p for p in reversed(path) if not p.startswith("[")), "")
-        reader.pins.metrics(node)
+        reader.pins.metrics(node, path)
         embedded = (self._is_yaml_name(key) or key == "patch") and "\n" in text.strip()
         if not (embedded or _TRIGGER.search(text) or self._prepares(key, text)):
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from vllm_migrate.findings import Finding, Fix, Safety, Severity
 from vllm_migrate.migrations import Migration, Migrations, holds
@@ -11,6 +12,9 @@ from vllm_migrate.model import Mention, Replace
 from vllm_migrate.rules.context import Context, SiteContext
 from vllm_migrate.rules.registry import Rule
 from vllm_migrate.versions_key import key
+
+if TYPE_CHECKING:
+    from vllm_migrate.catalog import Release
 
 RULES = (
     Rule("VM901", "removed-metric", "warning", "A metric the target release does not export."),
@@ -24,6 +28,7 @@ RULES = (
 )
 
 _PART = re.compile(r"_(?:bucket|sum|count|created)$")
+_FAMILY = "family"
 _SURFACES = {
     "import": ("import",),
     "call": ("method",),
@@ -65,11 +70,21 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
 def judge_file(ctx: Context) -> Iterator[Finding]:
     """Judge the names a file uses."""
     said: set[tuple[str, int]] = set()
+    spots: set[tuple[str, int, int]] = set()
+    made = {m.name for m in ctx.reading.mentions if m.kind == "made"}
     for mention in ctx.reading.mentions:
+        if mention.kind == "metric" and mention.name in made:
+            # The file records something under this name itself.
+            continue
         for surface in _SURFACES.get(mention.kind, ()):
             found = _gone(ctx, surface, mention)
             if found is None:
                 continue
+            spot = (found.migration, found.span.start, found.span.end)
+            if spot in spots:
+                # A script inside another text is read as both.
+                break
+            spots.add(spot)
             # `from gone import a, b` says one thing, not three; a rename is offered at every name.
             place = (found.migration, ctx.source.position(found.span.start)[0])
             if found.fix is not None or place not in said:
@@ -99,6 +114,32 @@ def final_name(
     return last[0], "unsafe", "; ".join(w for w in (case.why, last[2]) if w)
 
 
+def _of_metric(ctx: Context, name: str) -> tuple[Migration | None, str]:
+    """Return what became of the metric that a part of it or its family's name belongs to, and which part.
+
+    A histogram or a summary shows its parts under names of their own; a client library calls a counter by its
+    family, without `_total`.
+    """
+    base = _PART.sub("", name)
+    if base != name:
+        entry = ctx.migrations.answer("metric", base, ctx.target.version)
+        if entry is not None:
+            return entry, name[len(base) :]
+    return ctx.migrations.answer("metric", name + "_total", ctx.target.version), _FAMILY
+
+
+def _asked_for(ctx: Context, mention: Mention, name: str) -> bool:
+    """Tell whether the same query, list or program asks for the new name too: it is for both releases."""
+    group = mention.group or mention.region
+    return any(
+        m.name == name and (m.group or m.region) is group for m in ctx.reading.mentions if m.kind == "metric"
+    )
+
+
+def _exports(release: Release, name: str) -> bool:
+    return release.has("metrics", name) or release.has("metrics", _PART.sub("", name))
+
+
 def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
     name = mention.name
     entry: Migration | None = None
@@ -111,11 +152,7 @@ def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
             name, _, tail = name.rpartition(".")
             rest = "." + tail + rest
     if entry is None and surface == "metric":
-        # A histogram or a summary shows its parts under names of their own.
-        base = _PART.sub("", mention.name)
-        if base != mention.name:
-            entry = ctx.migrations.answer(surface, base, ctx.target.version)
-            part = mention.name[len(base) :]
+        entry, part = _of_metric(ctx, mention.name)
         name = mention.name
     if entry is None and surface == "method":
         short = mention.name.removeprefix("vllm.")
@@ -133,8 +170,16 @@ def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
         return finding
     last = final_name(ctx.migrations, surface, entry, ctx.target.version)
     if last is not None:
-        last = (last[0] + part, *last[1:])
+        last = (last[0].removesuffix("_total") if part == _FAMILY else last[0] + part, *last[1:])
         finding.replacement = last[0]
+        if surface == "metric":
+            if _asked_for(ctx, mention, last[0]):
+                finding.severity = "info"
+                finding.withheld = f"{last[0]} is asked for beside it: drop the old name when no server exports it"
+                return finding
+            if last[1] == "unsafe" and ctx.origin_release is not None and _exports(ctx.origin_release, last[0]):
+                # The old release exports both, and they are the same there.
+                last = (last[0], "safe", "")
     if surface in ("import", "metric") and last is not None and not rest and not mention.locked:
         name, safety, why = last
         finding.fix = Fix(safety, f"rename {mention.name} to {name}", [Replace(mention, name)], why)
