@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asking import add_options, asked
+from asking import Verdict, add_options, asked
 from lines import Line, Maker
 
 from vllm_migrate import catalog
@@ -23,18 +23,23 @@ from vllm_migrate.config import Config
 from vllm_migrate.engine import run_text
 
 LONG = (("0.6.6", "0.33.0"), ("0.10.0", "0.33.0"), ("0.23.0", "0.33.0"))
-_CHUNK = 250
+_CHUNK = 60
 
 
 @dataclass
 class Way:
-    """One pair of releases. after: the words of each line after the fixes, None for one that is not clean."""
+    """One pair of releases.
+
+    after: the words of each line after the fixes, None for one that is not clean. was, now: what the parser of the
+    old release says of each line, and that of the new one of what became of it.
+    """
 
     old: str
     new: str
     before: list[Line] = field(default_factory=list)
     after: list[list[str] | None] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    was: list[Verdict] = field(default_factory=list)
+    now: list[Verdict | None] = field(default_factory=list)
 
 
 def migrate(way: Way) -> None:
@@ -46,7 +51,7 @@ def migrate(way: Way) -> None:
         (file,) = run_text("lines.sh", text.encode(), Path("/"), config).files
         source = file.fixed or file.source
         assert source is not None
-        lines = _joined(source.text)
+        lines = source.text.splitlines()
         if len(lines) != len(part):
             raise SystemExit(f"{way.old} to {way.new}: {len(part)} lines became {len(lines)}")
         errors: dict[int, str] = {}
@@ -54,12 +59,7 @@ def migrate(way: Way) -> None:
         for finding in again.findings():
             if finding.severity == "error":
                 errors.setdefault(source.text.count("\n", 0, finding.span.start), f"{finding.code} {finding.subject}")
-        way.left += list(errors.values())
         way.after += [None if i in errors else shlex.split(line) for i, line in enumerate(lines)]
-
-
-def _joined(text: str) -> list[str]:
-    return text.splitlines()
 
 
 def main() -> int:
@@ -72,34 +72,34 @@ def main() -> int:
     known = catalog.load()
     pairs = [tuple(pair.split(":")) for pair in options.pairs]
     pairs = pairs or [*zip(known.releases, known.releases[1:], strict=False), *LONG]
-    ways = []
-    for old, new in pairs:
-        maker = Maker(known, old, options.seed)
-        way = Way(old, new)
-        while len(way.before) < options.count:
-            maker.random.seed(f"{old}/{options.seed}/valid/{len(way.before)}")
-            way.before.append(maker.valid())
-        migrate(way)
-        ways.append(way)
-        print(f"migrated {old} to {new}", file=sys.stderr, flush=True)
+    ways = [Way(old, new) for old, new in pairs]
     bad = False
-    for version in dict.fromkeys(v for pair in pairs for v in pair):
+    for version in (v for v in known.releases if any(v in pair for pair in pairs)):
         # One start of a release's parser for all that is asked of it.
-        lines = [line.argv() for way in ways if way.old == version for line in way.before]
-        lines += [words for way in ways if way.new == version for words in way.after if words is not None]
-        asked(lines, version, options) if options.keep else None
-    for way in ways:
-        bad |= _report(way, options)
+        mine = [way for way in ways if way.old == version]
+        for way in mine:
+            maker = Maker(known, way.old, options.seed)
+            for number in range(options.count):
+                maker.random.seed(f"{way.old}/{options.seed}/valid/{number}")
+                way.before.append(maker.valid())
+            migrate(way)
+        come = [way for way in ways if way.new == version and way.before]
+        lines = [line.argv() for way in mine for line in way.before]
+        lines += [words for way in come for words in way.after if words is not None]
+        verdicts = dict(zip(map(shlex.join, lines), asked(lines, version, options), strict=True))
+        for way in mine:
+            way.was = [verdicts[shlex.join(line.argv())] for line in way.before]
+        for way in come:
+            way.now = [None if words is None else verdicts[shlex.join(words)] for words in way.after]
+            bad |= _report(way, options)
     return 1 if bad else 0
 
 
 def _report(way: Way, options: argparse.Namespace) -> bool:
-    was = asked([line.argv() for line in way.before], way.old, options)
-    valid = [i for i, v in enumerate(was) if v["verdict"] == "ACCEPT"]
-    clean = [(i, words) for i in valid if (words := way.after[i]) is not None]
-    now = asked([words for _, words in clean], way.new, options)
-    refused = [(i, words, v) for (i, words), v in zip(clean, now, strict=True) if v["verdict"] != "ACCEPT"]
-    changed = sum(words != way.before[i].argv() for i, words in clean)
+    valid = [i for i, v in enumerate(way.was) if v["verdict"] == "ACCEPT"]
+    clean = [(i, words, verdict) for i in valid if (words := way.after[i]) and (verdict := way.now[i])]
+    refused = [(i, words, verdict) for i, words, verdict in clean if verdict["verdict"] != "ACCEPT"]
+    changed = sum(words != way.before[i].argv() for i, words, _ in clean)
     share = 100 * (1 - len(refused) / max(1, len(clean)))
     print(
         f"{way.old} to {way.new}: {len(valid)} valid lines, {len(clean)} clean after all fixes ({changed} rewritten), "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -86,10 +86,18 @@ _NOTES = ("VM109", "VM508")
 """Codes of notes on launches that run."""
 
 
-def judge(path: str, source: Source, reading: Reading, data: Data, to: str | None, folder: Readings) -> Judged:
+def judge(
+    path: str,
+    source: Source,
+    reading: Reading,
+    data: Data,
+    to: str | None,
+    folder: Readings,
+    only: Sequence[Site] | None = None,
+) -> Judged:
     """Return the findings of a file for one target (None: each launch's own release, else the newest).
 
-    folder: gives the readings of the files of a folder, for evidence.
+    folder: gives the readings of the files of a folder, for evidence. only: launches to judge, and nothing else.
     """
     from_, configured = data.config.releases_at(path)
     wanted = to if to is not None else (configured[0] if configured else None)
@@ -97,10 +105,12 @@ def judge(path: str, source: Source, reading: Reading, data: Data, to: str | Non
     examples = reading.documentation and data.config.markdown != "fix"
     subject = _Subject(path, source, reading, data, wanted, folder, out, examples)
     _problems(path, reading, wanted or data.catalog.latest, out)
-    for site in reading.sites:
+    for site in reading.sites if only is None else only:
         origin = origin_of(site, path, reading, data.config, folder)
         out.origins[id(site)] = origin
         _site(subject, site, origin, from_)
+    if only is not None:
+        return out
     nearest = origin_of_file(path, reading, data.config, folder)
     version = from_ or nearest.version
     common = subject.context(_target(data, wanted, version)[0], version, nearest.device)

@@ -6,6 +6,7 @@ the move of the pin it needs, the same change at every launch a shared text reac
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from vllm_migrate.config import place_key
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.judging import Data, judge, launches_refuse
-from vllm_migrate.model import CannotRender, Change, Reading
+from vllm_migrate.model import CannotRender, Change, Reading, Site
 from vllm_migrate.proof import NotProved, item_of, prove, render, signature, unique
 from vllm_migrate.text import Edit, Source
 
@@ -67,6 +68,7 @@ class Planner:
         self.left_out = 0
         self.withheld = 0
         self._proved: dict[tuple[int, ...], tuple[Source, Reading]] = {}
+        self._refused: dict[str, dict[LaunchKey, dict[str, int]]] = {}
 
     def plan(self, hidden: set[int]) -> None:
         """Build and prove the units; findings whose fix does not hold lose it, with the reason."""
@@ -225,8 +227,20 @@ class Planner:
 
     def _refuses_nothing_new(self, file: File, source: Source, reading: Reading) -> None:
         before = launches_refuse(file.judged.findings)
-        after = judge(file.path, source, reading, self.data, self.target, self.tree.folder)
-        for name, count in launches_refuse(after.findings).items():
+        known = self._refused.setdefault(file.path, {})
+        if not known:
+            known.update(_by_launch(file.reading, file.judged.findings))
+        names = {id(site): _launch_key(site, reading) for site in reading.sites}
+        # A launch that reads as one judged already is refused the same.
+        fresh = [site for site in reading.sites if names[id(site)] not in known]
+        if fresh:
+            judged = judge(file.path, source, reading, self.data, self.target, self.tree.folder, fresh)
+            for site in fresh:
+                known[names[id(site)]] = launches_refuse(f for f in judged.findings if f.site is site)
+        after: Counter[str] = Counter()
+        for site in reading.sites:
+            after.update(known[names[id(site)]])
+        for name, count in after.items():
             if count > before.get(name, 0):
                 raise NotProved(f"the target would refuse {name.partition(' ')[2]} in the edited launch")
 
@@ -251,20 +265,17 @@ class Planner:
                 return None
         good: list[Part] = []
         last: tuple[Source, Reading] | None = None
-        half = len(parts) // 2
-        for some in (parts[:half], parts[half:]):
+        waiting = [parts[len(parts) // 2 :], parts[: len(parts) // 2]]
+        while waiting:
+            some = waiting.pop()
             try:
                 last = self._prove_file(path, [*good, *some])
                 good += some
-                continue
-            except (CannotRender, NotProved):
-                pass
-            for part in some:
-                try:
-                    last = self._prove_file(path, [*good, part])
-                    good.append(part)
-                except (CannotRender, NotProved) as error:
-                    self._kill(part, f"the rewrite could not be proved: {error}")
+            except (CannotRender, NotProved) as error:
+                if len(some) == 1:
+                    self._kill(some[0], f"the rewrite could not be proved: {error}")
+                else:
+                    waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
         return last
 
     def _kill(self, part: Part, reason: str) -> None:
@@ -323,6 +334,33 @@ class Planner:
             file.source, file.reading = source, reading
             out[path] = [f for u in chosen for p in u.alive if p.path == path for f in p.fixes]
         return out
+
+
+LaunchKey = tuple[object, ...]
+
+
+def _launch_key(site: Site, reading: Reading) -> LaunchKey:
+    """Return all of a launch that decides what a release refuses of it, as something to look up."""
+    variables = [(v.name, v.value, v.scope, v.holes) for v in site.variables]
+    return (
+        site.entry_point,
+        site.host,
+        site.owner,
+        site.wrapper,
+        site.by_image,
+        site.open,
+        tuple((w.text, w.holes, w.splits, w.locked, w.guarded) for w in site.words),
+        tuple((e.key, repr(e.value), e.locked, e.guarded) for e in site.entries),
+        tuple(variables),
+        tuple(p.whole for p in reading.pins),
+    )
+
+
+def _by_launch(reading: Reading, findings: Iterable[Finding]) -> dict[LaunchKey, dict[str, int]]:
+    held: dict[int, list[Finding]] = {}
+    for finding in findings:
+        held.setdefault(id(finding.site), []).append(finding)
+    return {_launch_key(s, reading): launches_refuse(held.get(id(s), ())) for s in reading.sites}
 
 
 def _changes(parts: Iterable[Part]) -> list[Change]:

@@ -74,7 +74,7 @@ def key_values(text: str) -> dict[str, int] | None:
 def _named_path(text: str, attrs: Mapping[str, Any], traits: Mapping[str, Any]) -> str:
     """Check `name=path` or, from 0.6.2 on, a JSON object with both."""
     ways = traits.get("lora", ()) if attrs["action"] == "LoRAParserAction" else ()
-    if not text and "json" in ways:
+    if "json" in ways and (not text or (attrs.get("optional") and text == "None")):
         return text
     if "json" not in ways or ("=" in text and "," not in text):
         parts = text.split("=", 1) if "once" in ways else text.split("=")
@@ -116,6 +116,13 @@ def _literal_or_level(text: str) -> Any:
         raise ValueError from error
 
 
+def _object(text: str) -> Any:
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError
+    return value
+
+
 def _bool(text: str) -> bool:
     return bool(text)
 
@@ -125,6 +132,7 @@ _CONVERTERS: Mapping[str, Callable[[str], Any]] = {
     "float": float,
     "bool": _bool,
     "json": json.loads,
+    "from_json": _object,
     "human_int": human_int,
     "human_int_or_auto": _human_or_auto,
     "key_values": key_values,

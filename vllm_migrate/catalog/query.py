@@ -34,6 +34,7 @@ class Release:
         self.requested = requested
         self._sections: dict[str, Facts] = {}
         self._index: dict[str, OptionIndex] = {}
+        self._surfaces: dict[str, Facts] = {}
 
     def __repr__(self) -> str:
         return f"Release({self.version!r})"
@@ -60,11 +61,13 @@ class Release:
 
     def surface_options(self, surface: str) -> Facts:
         """Return option -> attrs of one surface ("serve", "api_server"; "" for both)."""
-        return {
-            name: attrs
-            for name, attrs in self.section("options").items()
-            if not surface or attrs.get("only", surface) == surface
-        }
+        if surface not in self._surfaces:
+            self._surfaces[surface] = {
+                name: attrs
+                for name, attrs in self.section("options").items()
+                if not surface or attrs.get("only", surface) == surface
+            }
+        return self._surfaces[surface]
 
     def surface_spellings(self, surface: str) -> Mapping[str, str]:
         """Return spelling -> option of one surface, inverse spellings included."""

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from vllm_migrate.arguments import COMMAND_LINES, Argument, surface_of
+from vllm_migrate.catalog import Release
 from vllm_migrate.catalog.checks import evaluate, names_in
 from vllm_migrate.catalog.command_line import CommandLine, Refusal, read_command_line
 from vllm_migrate.catalog.converters import UNKNOWN
@@ -77,7 +78,7 @@ def _inside(value: Any, place: Place) -> Any:
 
 def parsed(ctx: SiteContext) -> CommandLine | None:
     """Return what the target's parser makes of a launch's words; None for a launch without a command line."""
-    if not ctx.site.words:
+    if not ctx.site.words and (ctx.site.entry_point != "serve" or ctx.site.by_image or ctx.site.wrapper):
         return None
     texts = [w.text for w in ctx.site.words]
     surface = surface_of(ctx.site, ctx.target)
@@ -201,7 +202,7 @@ def _refusal(ctx: SiteContext, refusal: Refusal) -> Answer:
     if argument is not None and argument.option:
         finding = finding_of(ctx, code, "error", argument, message, None, subject)
     else:
-        item: Any = words[0] if words else ctx.site.words[0]
+        item: Any = words[0] if words else ctx.site.words[0] if ctx.site.words else ctx.site
         finding = ctx.finding(code, "error", subject, message, item, site=ctx.site)
     finding.help = _HELP.get(refusal.kind, "")
     if words and not words[0].text.strip():
@@ -288,14 +289,23 @@ def registered() -> list[dict[str, Any]]:
 
 
 def _values(ctx: SiteContext, line: CommandLine) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for option, attrs in ctx.target.surface_options(surface_of(ctx.site, ctx.target)).items():
-        name = attrs.get("dest") or option.lstrip("-").replace("-", "_")
-        if option in line.values:
-            out[name] = line.values[option]
-        else:
-            out[name] = UNKNOWN if attrs.get("computed") else attrs.get("default")
+    out: dict[str, Any] = dict(_defaults(ctx.target, surface_of(ctx.site, ctx.target)))
+    options = ctx.target.section("options")
+    out.update({_destination(option, options[option]): value for option, value in line.values.items()})
     return out
+
+
+@lru_cache(maxsize=16)
+def _defaults(release: Release, surface: str) -> dict[str, Any]:
+    """Return destination -> what it is where nothing is given."""
+    return {
+        _destination(option, attrs): UNKNOWN if attrs.get("computed") else attrs.get("default")
+        for option, attrs in release.surface_options(surface).items()
+    }
+
+
+def _destination(option: str, attrs: Mapping[str, Any]) -> str:
+    return attrs.get("dest") or option.lstrip("-").replace("-", "_")
 
 
 def _option_of(ctx: SiteContext, name: str) -> str:
