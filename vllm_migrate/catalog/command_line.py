@@ -30,7 +30,8 @@ class Refusal:
     """One thing the parser refuses.
 
     kind: "unrecognized", "ambiguous", "count" (too few values), "explicit" (a value where none goes),
-    "value" (wrong type or not a choice: then `choice`), "usage". message: as the parser says it.
+    "value" (of a wrong type), "choice" (none of those it takes), "usage" (the line as a whole), and what `values`
+    adds. message: as the parser says it.
     words: indexes of the words it is about. option: the option's key in the catalog, "" for none.
     """
 
@@ -74,13 +75,13 @@ def read_command_line(
     surface: str,
     words: Sequence[str],
     unknown: Callable[[str], bool] = lambda _word: False,
-    values: Callable[[str, Mapping[str, Any], Any], list[str]] | None = None,
+    values: Callable[[str, Mapping[str, Any], Any], list[tuple[str, str]]] | None = None,
 ) -> CommandLine:
     """Return what `release` makes of `words`, those after `vllm serve` or after the module's name.
 
     surface: "serve" or "api_server". unknown: tells a word of which only a run knows a part; a value like
-    that is never refused. values: returns what is wrong with the object given for an option, in the
-    parser's words.
+    that is never refused. values: returns what is wrong with the object given for an option: the kind of
+    refusal, and the parser's words.
     """
     reader = _Reader(release, surface, unknown, values)
     try:
@@ -101,7 +102,7 @@ class _Reader:
         release: Release,
         surface: str,
         unknown: Callable[[str], bool],
-        values: Callable[[str, Mapping[str, Any], Any], list[str]] | None,
+        values: Callable[[str, Mapping[str, Any], Any], list[tuple[str, str]]] | None,
     ) -> None:
         self.release, self.surface, self.values = release, surface, values
         self.unknown = unknown
@@ -385,9 +386,9 @@ class _Reader:
                     at = tuple(dict.fromkeys((*origin[:1], *token.origin)))
                     self.refuse(kind, f"argument {names}: {error}" if error.named else str(error), at, option)
                 else:
-                    for wrong in self.values(option, attrs, value) if self.values is not None else ():
+                    for wrong, message in self.values(option, attrs, value) if self.values is not None else ():
                         at = tuple(dict.fromkeys((*origin[:1], *token.origin)))
-                        self.refuse("object", f"argument {names}: {wrong}", at, option)
+                        self.refuse(wrong, f"argument {names}: {message}", at, option)
             values.append(value)
         many = attrs.get("nargs") in ("+", "*") or isinstance(attrs.get("nargs"), int)
         self.out.values[option] = values if many else (values[0] if values else None)

@@ -29,7 +29,13 @@ RULES = (
     Rule("VM112", "refused-together", "error", "An option that needs another one, or does not go with one."),
 )
 
-_CODES = {"unrecognized": "VM106", "ambiguous": "VM106", "choice": "VM104", "object": "VM110"}
+_CODES = {
+    "unrecognized": "VM106",
+    "ambiguous": "VM106",
+    "choice": "VM104",
+    "object": "VM110",
+    "together": "VM112",
+}
 _SWITCHES = frozenset({"0", "1", "true", "false", "yes", "no"})
 _HELP = {
     "unrecognized": "Take the word away, or write the option it belongs to.",
@@ -37,6 +43,7 @@ _HELP = {
     "count": "Write the value after it, or take the option away.",
     "explicit": "Write the option alone, or its negative form.",
     "value": "Write a value of the type it takes.",
+    "together": "Add what it needs, or take it away.",
     "usage": "Write the line the way the message says.",
 }
 
@@ -49,17 +56,19 @@ def _unknown(text: str) -> bool:
     return any(is_hole(c) for c in text) or _PLACEHOLDER.search(text) is not None
 
 
-def _wrong(ctx: SiteContext, option: str, attrs: Mapping[str, Any], value: Any) -> list[str]:
+def _wrong(ctx: SiteContext, option: str, attrs: Mapping[str, Any], value: Any) -> list[tuple[str, str]]:
     """Return what the class of an object refuses in it, but for keys and values a migration answers."""
     config = attrs.get("config")
     if not isinstance(config, str) or not isinstance(value, dict):
         return []
     wrong = refusals(ctx.target, config, value)
+    if not wrong:
+        return [("together", message) for _, message in refused_together(ctx.target, config, value)]
     out = []
-    for place, message in wrong or refused_together(ctx.target, config, value):
+    for place, message in wrong:
         where = ".".join(map(str, place))
         if not where or not _answered(ctx, f"{option}.{where}", _inside(value, place)):
-            out.append(f"{where}: {message}" if where else message)
+            out.append(("object", f"{where}: {message}" if where else message))
     return out
 
 
@@ -199,6 +208,7 @@ def _refusal(ctx: SiteContext, refusal: Refusal) -> Answer:
     message = refusal.message.partition(" (choose from")[0] if refusal.kind == "choice" else refusal.message
     argument = _argument(ctx, words)
     subject = refusal.option or (words[0].text.partition("=")[0] if words else "model_tag")
+    subject = subject if subject.strip() else repr(subject)
     if argument is not None and argument.option:
         finding = finding_of(ctx, code, "error", argument, message, None, subject)
     else:

@@ -43,10 +43,11 @@ def judge_entries(ctx: SiteContext, answers: Sequence[Answer]) -> Iterator[Answe
         if not words or not argument.accepted:
             continue
         for refusal in read_command_line(ctx.target, "serve", words).refusals:
-            if refusal.kind == "count" and not refusal.option:
+            if refusal.kind == "usage" or (refusal.kind == "count" and not refusal.option):
                 # The model may come from the command line.
                 continue
-            finding = finding_of(ctx, _CODES.get(refusal.kind, "VM107"), "error", argument, refusal.message, None)
+            message = refusal.message.partition(" (choose from")[0]
+            finding = finding_of(ctx, _CODES.get(refusal.kind, "VM107"), "error", argument, message, None)
             finding.withheld = "what is meant cannot be told"
             finding.help = _help(entry.value)
             yield Answer(finding, [], "unsafe", argument=argument)
