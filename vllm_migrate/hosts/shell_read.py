@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from vllm_migrate.hosts import Context
+from vllm_migrate.hosts.shell_choice import alternatives, values
 from vllm_migrate.hosts.shell_env import QUIET, Environment, Setting, given
 from vllm_migrate.hosts.shell_list import WordList
 from vllm_migrate.hosts.shell_mentions import mentions
@@ -118,6 +119,10 @@ class Reader:
         return self.around.owner
 
     def _launch(self, node: Node, flats: list[Flat], texts: list[str]) -> bool:
+        others = alternatives(flats, texts)
+        if others:
+            self._alternatives(node, others)
+            return True
         launch = find_launch(texts)
         if launch is None:
             return self._overrides(node, flats)
@@ -139,6 +144,19 @@ class Reader:
                 self._site(node, merged, shown, found)
                 self.launching.setdefault(id(call), 0)
         return True
+
+    def _alternatives(self, node: Node, others: Sequence[tuple[Script, Binding]]) -> None:
+        """Read a command once for each of the commands that a variable may hold."""
+        words = self.script.lists[id(node)]
+        first = next((i for i, t in enumerate(words.tokens) if t.lexeme is node.words[0]), 0)
+        for script, binding in others:
+            script.chosen[binding.name] = binding
+            flats = self.script.flatten(words, first, node)
+            texts = [flat.script.shown(flat, node) for flat in flats]
+            del script.chosen[binding.name]
+            launch = find_launch(texts)
+            if launch is not None:
+                self._site(node, flats, texts, launch)
 
     def _overrides(self, node: Node, flats: list[Flat]) -> bool:
         """Read words that set keywords of the vLLM another program starts (`a.b.name=value`)."""
@@ -400,14 +418,17 @@ class Reader:
         if origin is None or not origin.name:
             return []
         bindings = script.before(origin.name, use)
-        if len(bindings) != 1 or bindings[0].value is None or not _LAUNCHY.search(bindings[0].value.text):
+        if len(bindings) > 1 and any(b.appends for b in bindings):
             return []
-        binding = bindings[0]
-        lexeme = binding.home.tokens[binding.index].lexeme
-        assert lexeme is not None and binding.value is not None
-        self.used.add(id(binding.words))
-        outer = Outer(script, binding.node, lexeme)
-        return [Script.of(binding.value, self.script.context, outer, self.script.depth + 1)]
+        out: list[Script] = []
+        for binding in bindings:
+            if binding.value is not None and _LAUNCHY.search(binding.value.text):
+                lexeme = binding.home.tokens[binding.index].lexeme
+                assert lexeme is not None
+                self.used.add(id(binding.words))
+                outer = Outer(script, binding.node, lexeme)
+                out.append(Script.of(binding.value, self.script.context, outer, self.script.depth + 1))
+        return out
 
     def _grown(self, flat: Flat, node: Node) -> bool:
         """Read a command that a variable was given piece by piece (`CMD+=" --x"`)."""
@@ -415,17 +436,17 @@ class Reader:
         origin = flat.script.origin(flat.words, hole) if hole is not None else None
         if origin is None or not origin.name or flat.script is not self.script:
             return False
-        words = self.script.contents(origin.name, node)
-        if not words:
-            return False
-        texts = [f.script.shown(f, node) for f in words]
-        launch = find_launch(texts)
-        if launch is None:
-            return False
-        self._site(node, words, texts, launch)
-        for f in words:
-            f.word.locked = "" if f.word.locked == _UNSPLIT else f.word.locked
-        return True
+        found = False
+        for words in values(self.script, origin.name, node):
+            texts = [f.script.shown(f, node) for f in words]
+            launch = find_launch(texts)
+            if launch is None:
+                continue
+            found = True
+            self._site(node, words, texts, launch)
+            for f in words:
+                f.word.locked = "" if f.word.locked == _UNSPLIT else f.word.locked
+        return found
 
     def _heredocs(self, node: Node, texts: list[str]) -> None:
         from vllm_migrate.hosts import shell_guest
@@ -445,13 +466,11 @@ class Reader:
             use = self._handed_on(name)
             if use is None:
                 continue
-            flats = script.contents(name, use)
-            if not flats:
-                continue
-            texts = [flat.script.shown(flat, use) for flat in flats]
-            launch = find_launch(texts)
-            if launch is not None:
-                self._site(use, flats, texts, launch).word_home = flats[-1].words
+            for flats in values(script, name, use):
+                texts = [flat.script.shown(flat, use) for flat in flats]
+                launch = find_launch(texts)
+                if launch is not None:
+                    self._site(use, flats, texts, launch).word_home = flats[-1].words
 
     def _handed_on(self, name: str) -> Node | None:
         for node, hole in self.script.uses():
@@ -477,7 +496,7 @@ class Reader:
             if hole.form not in ("plain", "list", "default"):
                 continue
             for binding in script.bindings.get(hole.name, ()):
-                if id(binding.words) in self.used:
+                if id(binding.words) in self.used and script.scopes.sees(hole.name, binding.node, node):
                     for word in binding.words.words.values():
                         word.locked = word.locked or f"also used by {head}"
 

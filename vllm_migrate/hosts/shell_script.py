@@ -13,6 +13,7 @@ from vllm_migrate.hosts.shell_list import Slot, Token, WordList
 from vllm_migrate.hosts.shell_parse import parse
 from vllm_migrate.hosts.shell_prune import ScriptContainer
 from vllm_migrate.hosts.shell_region import QuotedRegion, guest_region, uses_of
+from vllm_migrate.hosts.shell_scope import Scopes
 from vllm_migrate.hosts.shell_tree import DECLARERS, Assignment, Node, dominates, reaches
 from vllm_migrate.model import Variable, Word, is_hole
 from vllm_migrate.text import Region, Span
@@ -100,9 +101,12 @@ class Script:
     commands: list[Node] = field(default_factory=list)
     homes: dict[int, WordList] = field(default_factory=dict)
     """The list of every item of the script."""
+    chosen: dict[str, Binding] = field(default_factory=dict)
+    """Of several values a variable may have, the one that is being read."""
 
     def __post_init__(self) -> None:
         self.container = ScriptContainer(self)
+        self.scopes = Scopes(self.functions)
 
     @classmethod
     def of(cls, region: Region, context: Context, outer: Outer | None = None, depth: int = 0) -> Script:
@@ -250,10 +254,15 @@ class Script:
 
     def before(self, name: str, use: Node) -> list[Binding]:
         """Return the bindings of a variable that may hold at a command, earlier ones first."""
-        found = [b for b in self.bindings.get(name, ()) if b.node is not use and reaches(b.node, use)]
+        scopes = self.scopes
+        found = [
+            b
+            for b in self.bindings.get(name, ())
+            if b.node is not use and reaches(b.node, use) and scopes.sees(name, b.node, use)
+        ]
         for i in range(len(found) - 1, -1, -1):
             if not found[i].appends and dominates(found[i].node, use):
-                return found[i:]
+                return [found[i], *(b for b in found[i + 1 :] if scopes.between(b.node, use))]
         return found
 
     def literal(self, name: str, use: Node, seen: frozenset[str] = frozenset()) -> str | None:
@@ -452,6 +461,9 @@ class Script:
     def contents(self, name: str, use: Node, seen: frozenset[str] = frozenset()) -> list[Flat] | None:
         """Return the words a variable holds at a command; None where it is not a list of words."""
         bindings = self.before(name, use)
+        one = self.chosen.get(name)
+        if one is not None and one in bindings:
+            bindings = [b for b in bindings if b is one or (b.appends and reaches(one.node, b.node))]
         if not bindings or not (_LIST_NAME.search(name) or any(b.looks_like_words for b in bindings)):
             return None
         out: list[Flat] = []
