@@ -180,7 +180,13 @@ class Mention(Item):
     kind: str = ""
     name: str = ""
     group: object = None
-    """Equal for names that are asked for together: of one query, one list, one program."""
+    """The same for names that stand together: in one query, one list, one body; None: in one program."""
+    of: str = ""
+    """The endpoint that a field is sent to, where the file says so."""
+    ours: bool = False
+    """The place itself says that the server is vLLM's."""
+    nests: bool = False
+    """A field that can be removed, and written inside another one (`b.c` for `{"b": {"c": …}}`)."""
 
 
 @dataclass(eq=False)

@@ -309,3 +309,37 @@ def test_an_import_whose_last_use_goes_goes_too() -> None:
         assert after(stays + body) == stays + kept
     used = "import os\n" + body + "print(f'{os.getcwd()}')\n"
     assert after(used).startswith("import os\n")
+
+
+def test_fields_of_requests_and_answers() -> None:
+    text = (
+        "import json, requests\n"
+        'requests.post(f"{base}/v1/score", json={"data_1": 1, "structured_outputs": {"json": 2}})\n'
+        'body = {"prompt": 1}\nbody["n"] = 2\nsession.post(url="http://h:1/v1/completions", data=json.dumps(body))\n'
+        'other = {"kept": 1}\nrequests.get("http://h/x", params={"kept": 1})\n'
+        'print(message.old_name, delta.get("text_of"), getattr(r["choices"][0]["message"], "late_name", None))\n'
+        "print(args.an_option)\n"
+    )
+    fields = [m for m in read(text).mentions if m.kind == "field"]
+    assert sorted((m.of, m.name) for m in fields) == [
+        ("", "late_name"),
+        ("", "message"),
+        ("", "old_name"),
+        ("", "text_of"),
+        ("/v1/completions", "n"),
+        ("/v1/completions", "prompt"),
+        ("/v1/score", "data_1"),
+        ("/v1/score", "structured_outputs"),
+        ("/v1/score", "structured_outputs.json"),
+    ]
+
+
+def test_a_field_is_written_inside_another() -> None:
+    text = 'c.create(extra_body={\n    "old": f(1),  # kept\n    "x": 2,\n})\n'
+    reading = read(text)
+    field = next(m for m in reading.mentions if m.name == "old")
+    source = field.region.source
+    after = source.with_edits(field.container.edits([Replace(field, "new.part")])).text
+    assert after == 'c.create(extra_body={\n    "new": {"part": f(1)},  # kept\n    "x": 2,\n})\n'
+    gone = source.with_edits(field.container.edits([Remove(field)])).text
+    assert gone == 'c.create(extra_body={\n    "x": 2,\n})\n'

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from vllm_migrate.hosts.promql import is_query, metric_names
 from vllm_migrate.hosts.python_edit import Cluster, Slot, mapped
+from vllm_migrate.hosts.python_fields import read_fields
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_region import is_text
 from vllm_migrate.hosts.python_source import Module
@@ -21,12 +22,12 @@ from vllm_migrate.text import Edit, Span
 _MODEL_CLASS = re.compile(r"[A-Z][A-Za-z0-9_]*(?:Model|For[A-Z][A-Za-z0-9]*|LMHead[A-Za-z]*|Speculator|Embedding)")
 _FORMAT = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
 _EXPORTED = frozenset({"Gauge", "Counter", "Histogram", "Summary", "Info", "Enum"})
-_BODIES = frozenset({"extra_body", "extra_args"})
 
 
 def read_mentions(module: Module, maps: Maps) -> Iterator[Mention]:
     """Yield what rules may know by name. Attributes only where the module imports vLLM."""
     uses = any(n.split(".")[0] == "vllm" for n in [*module.imports.values(), *module.stars])
+    yield from read_fields(module, maps)
     for node in module.nodes:
         if isinstance(node, ast.ImportFrom):
             if not node.level and _ours(node.module or ""):
@@ -39,8 +40,6 @@ def read_mentions(module: Module, maps: Maps) -> Iterator[Mention]:
             yield from _keywords(module, maps, node)
         elif isinstance(node, ast.Attribute) and uses and isinstance(node.ctx, ast.Load):
             yield from _attribute(module, node)
-        elif isinstance(node, ast.keyword) and node.arg in _BODIES and isinstance(node.value, ast.Dict):
-            yield from _fields(module, maps, node.value)
 
 
 def _ours(dotted: str) -> bool:
@@ -321,26 +320,6 @@ def _keywords(module: Module, maps: Maps, node: ast.Call) -> Iterator[Mention]:
         )
         cluster.add(slot)
         yield mention
-
-
-def _fields(module: Module, maps: Maps, node: ast.Dict) -> Iterator[Mention]:
-    bracket = maps.bracket(node)
-    if bracket is None:
-        return
-    cluster = Cluster(module, _nothing)
-    for i, key in enumerate(node.keys):
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            outer = module.span(key)
-            parts = literals(module.text, outer.start, outer.end)
-            if len(parts) != 1:
-                continue
-            span = Span(parts[0].inner_start, parts[0].inner_end)
-            mention = Mention(module.region, span, cluster, kind="field", name=key.value)
-            mention.guarded = module.guard(key)
-            slot = Slot(mention, bracket=bracket, index=i)
-            slot.write = lambda change, span=span: [Edit(span.start, span.end, str(change.value))]
-            cluster.add(slot)
-            yield mention
 
 
 def _attribute(module: Module, node: ast.Attribute) -> Iterator[Mention]:

@@ -26,6 +26,8 @@ def mentions(flats: Sequence[Flat], texts: Sequence[str]) -> Iterator[Mention]:
     A metric is any `vllm:name`; endpoints and request fields are those of an HTTP client's address and data.
     """
     client = any(basename(text) in _CLIENTS for text in texts[:4])
+    addresses = [m for text in texts if client for m in _ADDRESS.finditer(text)]
+    path = addresses[0][1] if addresses else ""
     for flat in flats:
         text = flat.lexeme.text
         for found in _METRIC.finditer(text):
@@ -35,17 +37,19 @@ def mentions(flats: Sequence[Flat], texts: Sequence[str]) -> Iterator[Mention]:
         for found in _ADDRESS.finditer(text):
             yield _mention(flat, "endpoint", found.start(1), found.end(1))
         if text.lstrip().startswith("{"):
-            yield from _fields(flat, text)
+            yield from _fields(flat, text, path)
 
 
-def _fields(flat: Flat, text: str) -> Iterator[Mention]:
+def _fields(flat: Flat, text: str, path: str) -> Iterator[Mention]:
     try:
         node = jsontext.parse("".join("0" if is_hole(c) else c for c in text))
     except ValueError:
         return
     for _, start, end, _ in node.members:
         if end - start > 2:
-            yield _mention(flat, "field", start + 1, end - 1)
+            made = _mention(flat, "field", start + 1, end - 1)
+            made.of, made.group = path, node
+            yield made
 
 
 def _mention(flat: Flat, kind: str, low: int, high: int) -> Mention:

@@ -337,7 +337,7 @@ class Containers:
             get = probe.get("httpGet") if probe is not None and probe.kind == "mapping" else None
             where = get.get("path") if get is not None and get.kind == "mapping" else None
             if where is not None and where.kind == "scalar" and where.text.startswith("/"):
-                reader.pins.mention(where, "endpoint", 0, len(reader.items.region_of(where).text))
+                reader.pins.endpoint(where)
 
 
 def _texts(node: Node) -> list[str]:

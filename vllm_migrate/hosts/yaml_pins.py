@@ -281,7 +281,35 @@ class Pins:
         label = holder.scalar("target_label") or holder.scalar("targetLabel") if holder is not None else ""
         return key == "replacement" and label == "__name__"
 
-    def mention(self, node: Node, kind: str, start: int, end: int) -> None:
+    def routes(self, node: Node) -> None:
+        """Name the endpoints that a gateway or an ingress hands on to a server called after vLLM."""
+        to, matches = node.get("backendRefs", "backend"), node.get("matches")
+        if to is None or "vllm" not in self.reader.document.text[to.start : to.end].lower():
+            return
+        paths = [node.get("path")]
+        if matches is not None and matches.kind == "sequence":
+            found = [u.node.get("path") for u in matches.items if u.node.kind == "mapping"]
+            paths = [p.get("value") for p in found if p is not None and p.kind == "mapping"]
+        for path in paths:
+            if path is not None and path.kind == "scalar" and path.text.startswith("/"):
+                self.endpoint(path)
+
+    def endpoint(self, node: Node) -> None:
+        """Name the path that a scalar gives, without its query."""
+        path = re.match(r"[^?#]*", self.reader.items.region_of(node).text)
+        if path is not None and path[0]:
+            self.mention(node, "endpoint", 0, path.end()).ours = True
+
+    def request(self, node: Node) -> None:
+        """Name the fields of a mapping that is a request to a server of models."""
+        if node.find("model") is None or node.find("messages", "prompt", "input") is None:
+            return
+        if node.find("image", "command", "args") is None:
+            for pair in node.pairs:
+                if pair.key.kind == "scalar" and re.fullmatch(r"[a-z_]+", pair.name):
+                    self.mention(pair.key, "field", 0, len(pair.name)).group = node
+
+    def mention(self, node: Node, kind: str, start: int, end: int) -> Mention:
         region = self.reader.items.region_of(node)
         home = SpotHome(self.reader.document, node, region)
         made = Mention(region, Span(start, end), home, kind=kind, name=region.text[start:end])
@@ -289,3 +317,4 @@ class Pins:
         made.group = holder if holder is not None and holder.kind == "sequence" else None
         self.reader.items.keep(made, node)
         self.reader.out.mentions.append(made)
+        return made

@@ -91,6 +91,8 @@ class Reader:
         if self._skips(path):
             return
         self.pins.mapping(node, path)
+        self.pins.request(node)
+        self.pins.routes(node)
         scope = self._scope(node, path)
         self.scopes.append(scope)
         first = len(self.out.sites)

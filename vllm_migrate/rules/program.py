@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vllm_migrate.findings import Finding, Fix, Safety, Severity
+from vllm_migrate.launch import launchers
 from vllm_migrate.migrations import Migration, Migrations, holds
-from vllm_migrate.model import Mention, Replace
+from vllm_migrate.model import Mention, Remove, Replace
 from vllm_migrate.rules.context import Context, SiteContext
 from vllm_migrate.rules.registry import Rule
 from vllm_migrate.versions_key import key
@@ -114,6 +115,57 @@ def final_name(
     return last[0], "unsafe", "; ".join(w for w in (case.why, last[2]) if w)
 
 
+def _change_field(
+    ctx: Context, finding: Finding, mention: Mention, entry: Migration, last: tuple[str, Safety, str] | None
+) -> None:
+    """Offer to rename, move or remove a field, where nothing beside it stands in the way."""
+    finding.withheld = mention.locked or "the code that uses it must be read by a person"
+    if mention.locked:
+        return
+    if last is not None and _asked_for(ctx, mention, last[0]):
+        finding.severity = "info"
+        finding.withheld = f"{last[0]} stands beside it"
+    elif last is not None and "." not in last[0]:
+        finding.fix = Fix(last[1], f"rename {mention.name} to {last[0]}", [Replace(mention, last[0])], last[2])
+    elif last is not None and mention.nests:
+        head = last[0].split(".")[0]
+        beside = [m for m in ctx.reading.mentions if m is not mention and _beside(m, mention)]
+        if any(_goes_to(ctx, other, head) for other in beside):
+            finding.withheld = f"more than one field belongs into {head} here"
+        else:
+            finding.fix = Fix(last[1], f"write {mention.name} as {last[0]}", [Replace(mention, last[0])], last[2])
+    elif last is None and mention.nests:
+        case = next((c for c in entry.cases if holds(c, ctx.target.version, None, ()) and not c.then), None)
+        if case is not None:
+            safety: Safety = "safe" if case.safety == "safe" else "unsafe"
+            finding.fix = Fix(safety, f"remove {mention.name}", [Remove(mention)], case.why)
+    if finding.fix is not None:
+        finding.withheld = ""
+
+
+def _beside(other: Mention, mention: Mention) -> bool:
+    return other.kind == mention.kind and other.group is mention.group and other.region is mention.region
+
+
+def _goes_to(ctx: Context, other: Mention, head: str) -> bool:
+    if other.name.split(".")[0] == head:
+        return True
+    entry = ctx.migrations.answer("field", other.name, ctx.target.version)
+    last = final_name(ctx.migrations, "field", entry, ctx.target.version) if entry is not None else None
+    return last is not None and last[0].split(".")[0] == head
+
+
+def _ours(ctx: Context) -> bool:
+    """Tell whether a file that talks to a server says that it is vLLM's."""
+    return "vllm" in ctx.source.text.lower()
+
+
+def _other_server(ctx: Context) -> str:
+    """Return the other server that a file speaks of, "" where there is none: the field may be meant for it."""
+    text = ctx.source.text.lower()
+    return next((name for name in launchers()["other_servers"] if name in text), "")
+
+
 def _of_metric(ctx: Context, name: str) -> tuple[Migration | None, str]:
     """Return what became of the metric that a part of it or its family's name belongs to, and which part.
 
@@ -132,7 +184,7 @@ def _asked_for(ctx: Context, mention: Mention, name: str) -> bool:
     """Tell whether the same query, list or program asks for the new name too: it is for both releases."""
     group = mention.group or mention.region
     return any(
-        m.name == name and (m.group or m.region) is group for m in ctx.reading.mentions if m.kind == "metric"
+        m.name == name and (m.group or m.region) is group for m in ctx.reading.mentions if m.kind == mention.kind
     )
 
 
@@ -151,6 +203,11 @@ def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
                 break
             name, _, tail = name.rpartition(".")
             rest = "." + tail + rest
+    if surface in ("field", "endpoint") and not mention.ours and not _ours(ctx):
+        return None
+    if surface == "field":
+        of = f"{mention.of}.{name}"
+        entry = (ctx.migrations.answer(surface, of, ctx.target.version) if mention.of else None) or entry
     if entry is None and surface == "metric":
         entry, part = _of_metric(ctx, mention.name)
         name = mention.name
@@ -158,6 +215,9 @@ def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
         short = mention.name.removeprefix("vllm.")
         entry = ctx.migrations.answer(surface, short, ctx.target.version)
         name = mention.name
+    if entry is None and surface == "endpoint":
+        known = ctx.migrations.named(surface, name)
+        entry = next((e for e in known if e.changed(ctx.origin, ctx.target.version)), None)
     if entry is None:
         return None
     if surface == "import" and rest and ctx.target.has("modules", mention.name):
@@ -180,7 +240,12 @@ def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
             if last[1] == "unsafe" and ctx.origin_release is not None and _exports(ctx.origin_release, last[0]):
                 # The old release exports both, and they are the same there.
                 last = (last[0], "safe", "")
-    if surface in ("import", "metric") and last is not None and not rest and not mention.locked:
+    if surface in ("field", "endpoint") and not mention.ours and (other := _other_server(ctx)):
+        finding.severity = "info"
+        finding.withheld = f"the file speaks of {other} too"
+    elif surface == "field":
+        _change_field(ctx, finding, mention, entry, last)
+    elif surface in ("import", "metric") and last is not None and not rest and not mention.locked:
         name, safety, why = last
         finding.fix = Fix(safety, f"rename {mention.name} to {name}", [Replace(mention, name)], why)
     else:
