@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from vllm_migrate.findings import Finding, Fix, Safety, Severity
@@ -155,15 +156,14 @@ def _goes_to(ctx: Context, other: Mention, head: str) -> bool:
     return last is not None and last[0].split(".")[0] == head
 
 
-def _ours(ctx: Context) -> bool:
-    """Tell whether a file that talks to a server says that it is vLLM's."""
-    return "vllm" in ctx.source.text.lower()
+@lru_cache(maxsize=4)
+def _servers(text: str) -> tuple[bool, str]:
+    """Tell whether a text that talks to a server says that it is vLLM's, and which other one it names too.
 
-
-def _other_server(ctx: Context) -> str:
-    """Return the other server that a file speaks of, "" where there is none: the field may be meant for it."""
-    text = ctx.source.text.lower()
-    return next((name for name in launchers()["other_servers"] if name in text), "")
+    What is sent may be meant for the other one.
+    """
+    text = text.lower()
+    return "vllm" in text, next((name for name in launchers()["other_servers"] if name in text), "")
 
 
 def _of_metric(ctx: Context, name: str) -> tuple[Migration | None, str]:
@@ -203,7 +203,7 @@ def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
                 break
             name, _, tail = name.rpartition(".")
             rest = "." + tail + rest
-    if surface in ("field", "endpoint") and not mention.ours and not _ours(ctx):
+    if surface in ("field", "endpoint") and not mention.ours and not _servers(ctx.source.text)[0]:
         return None
     if surface == "field":
         of = f"{mention.of}.{name}"
@@ -240,7 +240,7 @@ def _gone(ctx: Context, surface: str, mention: Mention) -> Finding | None:
             if last[1] == "unsafe" and ctx.origin_release is not None and _exports(ctx.origin_release, last[0]):
                 # The old release exports both, and they are the same there.
                 last = (last[0], "safe", "")
-    if surface in ("field", "endpoint") and not mention.ours and (other := _other_server(ctx)):
+    if surface in ("field", "endpoint") and not mention.ours and (other := _servers(ctx.source.text)[1]):
         finding.severity = "info"
         finding.withheld = f"the file speaks of {other} too"
     elif surface == "field":
