@@ -306,3 +306,15 @@ def test_paths_that_never_meet_are_two_launches() -> None:
     )
     sites = read(text).sites
     assert [[w.text for w in s.words] for s in sites] == [["m", "--swap-space", "4"], ["--x"]]
+
+
+def test_an_added_list_goes_with_its_last_item() -> None:
+    text = 'run(["vllm", "serve", "m"] + extra() + ["--swap-space", "4"])\n'
+    assert without(text, "--swap-space") == 'run(["vllm", "serve", "m"] + extra())\n'
+    lines = 'run(\n    ["vllm", "serve", "m"]\n    + ["--swap-space", "4"]\n    + ["--port", "1"]\n)\n'
+    assert without(lines, "--swap-space") == lines.replace('\n    + ["--swap-space", "4"]', "")
+
+
+def test_a_sum_of_a_variable_stays_a_list_of_its_own() -> None:
+    text = 'base = ["vllm", "serve", "m"]\ncmd = base + ["--swap-space", "4"]\ncmd += ["--port", "1"]\nrun(cmd)\n'
+    assert without(text, "--swap-space") == text.replace('"--swap-space", "4"', "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -201,12 +202,22 @@ class Lists:
                 cluster.empty[id(inner)] = gone
         return self.lines(value, cluster)
 
+    def _drops_empty(self, node: ast.BinOp, cluster: Cluster) -> None:
+        """`… + […]` goes with the last item, where what is left is still a list of its own."""
+        bracket = self.maps.bracket(node.right) if isinstance(node.right, ast.List) else None
+        if bracket is None or not isinstance(node.left, (ast.List, ast.BinOp)):
+            return
+        start, end = self.module.span(node.left).end, self.module.span(node.right)
+        if re.fullmatch(r"\s*\+\s*", self.module.text[start : end.start]):
+            cluster.empty.setdefault(id(bracket), lambda plan: [Edit(start, end.end, "")])
+
     def lines(self, node: ast.expr, cluster: Cluster) -> list[_Line]:
         """Return the words of a list expression, one line for each variant of it."""
         if isinstance(node, (ast.List, ast.Tuple)):
             return self._literal(node, cluster)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
             left, right = self.lines(node.left, cluster), self.lines(node.right, cluster)
+            self._drops_empty(node, cluster)
             return [a.plus(b) for a, b in product(left, right)][:_LIMIT]
         if isinstance(node, ast.IfExp):
             arms = [*self.lines(node.body, cluster), *self.lines(node.orelse, cluster)]
