@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vllm_migrate import baseline, discover, suppress
+from vllm_migrate import baseline, charts, discover, suppress
 from vllm_migrate.carried import settle
 from vllm_migrate.catalog import load as load_catalog
 from vllm_migrate.config import Config
@@ -161,7 +161,8 @@ def _follow(tree: Tree, named: Sequence[str]) -> None:
     waiting = list(tree.files.values())
     while waiting:
         file = waiting.pop()
-        links = [(name, False) for name in file.reading.links] + [(n, True) for n in _configs(file.reading)]
+        links = [(name, False) for name in (*file.reading.links, *charts.linked(tree.root, file.path))]
+        links += [(name, True) for name in _configs(file.reading)]
         for name, config in links:
             for base in dict.fromkeys((posixpath.dirname(file.path), "")):
                 path = posixpath.normpath(posixpath.join(base, name))

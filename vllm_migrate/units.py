@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from vllm_migrate import charts
 from vllm_migrate.config import place_key
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.judging import Data, judge, launches_refuse
@@ -80,6 +81,7 @@ class Planner:
                 self._kill(part, f"it is made in {part.path}, which is not among the paths given")
         self._tie_to_pins()
         self._prove_all()
+        charts.link(self, findings)
         self._make_units()
         self._pin_safety(findings)
         for unit in self.units:
@@ -161,10 +163,20 @@ class Planner:
                 if not lone or (self.data.config.unsafe_fixes and not part.dead):
                     # What breaks nothing and needs a person must not hold the pin back.
                     _join(parent, id(part), id(move))
+            for other in self.written_with(part):
+                _join(parent, id(part), id(other))
         groups: dict[object, Unit] = {}
         for part in self.parts:
             groups.setdefault(_root(parent, id(part)), Unit()).parts.append(part)
         self.units = list(groups.values())
+
+    def written_with(self, part: Part) -> list[Part]:
+        """Return the parts without which a part cannot be written (all branches of a template's `if` go)."""
+        if part.dead or _renders([part]):
+            return []
+        others = [p for p in self.parts if p is not part and p.path == part.path and not p.dead]
+        pair = next((p for p in others if _renders([part, p])), None)
+        return others if pair is None else [pair]
 
     def _accepts(self, version: str, fix: Fix, surface: str) -> bool:
         from vllm_migrate.catalog import UnknownRelease
@@ -278,6 +290,16 @@ class Planner:
                     waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
         return last
 
+    def add_companion(self, path: str, fix: Fix, users: Sequence[Part]) -> None:
+        """Add a fix that only makes sense with others, in another file; alone it is never made."""
+        part = Part(path, [fix], needs=list(users))
+        before = [p for p in self.parts if p.path == path and not p.dead]
+        self.parts.append(part)
+        try:
+            self._prove_file(path, [*before, part])
+        except (CannotRender, NotProved) as error:
+            part.dead = str(error)
+
     def _kill(self, part: Part, reason: str) -> None:
         if part.dead:
             return
@@ -365,6 +387,13 @@ def _by_launch(reading: Reading, findings: Iterable[Finding]) -> dict[LaunchKey,
 
 def _changes(parts: Iterable[Part]) -> list[Change]:
     return unique(c for part in parts for fix in part.fixes for c in fix.changes)
+
+
+def _renders(parts: Sequence[Part]) -> bool:
+    try:
+        return bool(render(_changes(parts)))
+    except CannotRender:
+        return False
 
 
 def _root(parent: dict[object, object], token: object) -> object:

@@ -22,6 +22,10 @@ _KUBERNETES = re.compile(r"\$\$|\$\([A-Za-z_][\w.-]*\)")
 _SEVERAL = re.compile(
     r"--?[A-Za-z][\w.-]*[ \t\n]+\S|--[A-Za-z][\w.-]*=(?:[^\s{\[\"']\S*|\"[^\"]*\"|'[^']*'|\{\S*)\s+--?[A-Za-z]"
 )
+_BARE = re.compile(r"--[A-Za-z][\w.-]*")
+_ONE = re.compile(
+    r"\{\{-?\s*[$.][\w.$]*(?:\s*\|\s*(?:s?quote|int|int64|float64|toString|trim|lower|default\s+[\w.$\"-]+))*\s*-?\}\}"
+)
 PRIVATE = re.compile("[\ue000-\uf8ff]+")
 
 
@@ -190,7 +194,20 @@ class Items:
                     words += string
                     continue
             words.append(self.word(use, home, index))
+            if index and words[-1].splits and self._one_value(node, index):
+                words[-1].splits = False
         return words, open_ended
+
+    def _one_value(self, node: Node, index: int) -> bool:
+        """Tell whether an item that is all template action is the one value of the option before it."""
+        before, here = node.items[index - 1], node.items[index]
+        text = self.document.text
+        return (
+            _BARE.fullmatch(before.node.text) is not None
+            and not here.alias
+            and _ONE.fullmatch(text[here.start : here.end]) is not None
+            and not self.document.mask.within(before.end, here.start)
+        )
 
     def splittable(self, node: Node) -> bool:
         """Tell whether an item's text is several words, and not one option with blanks in its value."""

@@ -87,6 +87,16 @@ class Mask:
         last = bisect.bisect_left(self._starts, end)
         return [a for a in self.actions[first:last] if a.end > start]
 
+    def before(self, offset: int) -> list[Action]:
+        """Return the last actions that end before an offset."""
+        at = bisect.bisect_left(self._starts, offset)
+        return [a for a in self.actions[max(at - 9, 0) : at] if a.end <= offset]
+
+    def behind(self, offset: int) -> list[Action]:
+        """Return the next actions that start behind an offset."""
+        at = bisect.bisect_left(self._starts, offset)
+        return self.actions[at : at + 9]
+
     def whole(self, start: int, end: int) -> bool:
         """Tell whether a span cuts no action and what it opens it also closes."""
         depth = 0
