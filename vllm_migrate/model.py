@@ -72,6 +72,9 @@ class Item:
 
     locked: str = field(default="", kw_only=True)
     guarded: str = field(default="", kw_only=True)
+    branch: int = field(default=-1, kw_only=True)
+    """Which block of template actions (`if`, `range`) prints the item: where its innermost one starts, -1
+    where the item is always there."""
 
     @property
     def place(self) -> Span:

@@ -68,6 +68,9 @@ class Answer:
     variable: Variable | None = None
 
 
+APART = "what it has to do with stands under another condition of the template"
+
+
 class NoFix(Exception):
     """There is a migration but it cannot be written here; the message says why."""
 
@@ -238,14 +241,16 @@ def _fix(ctx: SiteContext, group: Sequence[Answer]) -> Fix:
             else:
                 plain.append((answer, result))
     coming: dict[int, list[tuple[str, Any, tuple[str, ...]]]] = {}
+    named: dict[str, str] = {}
     for option, held in objects.items():
         if held.argument is not None:
             changes += _rewrite_object(held)
         elif held.value and held.anchor is not None:
             coming.setdefault(id(held.anchor), []).extend(_spell_object(ctx, option, held))
     for answer, result in plain:
-        new = _plain(ctx, result, gone, [n for c in coming.values() for n, _, _ in c])
+        new = _plain(ctx, answer, result, gone, [n for c in coming.values() for n, _, _ in c], named)
         if new is not None:
+            named.setdefault(result.option, answer.finding.subject)
             coming.setdefault(id(answer), []).append(new)
     for answer in group:
         news = coming.get(id(answer), [])
@@ -258,6 +263,8 @@ def _fix(ctx: SiteContext, group: Sequence[Answer]) -> Fix:
                 changes.append(Remove(answer.variable))
             if news:
                 changes += _insert(ctx, news, gone)
+    in_place = not objects and all(not r.drop and not r.variable and not r.path for a in group for r in a.results)
+    _one_condition(group, changes, in_place=in_place)
     safety: Safety = "unsafe" if any(a.safety == "unsafe" for a in group) else "safe"
     return Fix(
         safety=safety,
@@ -266,6 +273,24 @@ def _fix(ctx: SiteContext, group: Sequence[Answer]) -> Fix:
         why="; ".join(dict.fromkeys(a.why for a in group if a.why and a.safety == "unsafe")),
         needs=[_need(r) for a in group for r in a.results if not r.drop],
     )
+
+
+def _branch(answer: Answer) -> int:
+    item = answer.argument.item if answer.argument is not None else answer.variable
+    return item.branch if item is not None else -1
+
+
+def _one_condition(group: Sequence[Answer], changes: Sequence[Change], *, in_place: bool) -> None:
+    """Refuse what would put under one condition of a template what stands under another."""
+    branches = {_branch(a) for a in group}
+    moved = [c for c in changes if isinstance(c, (InsertWords, InsertEntry, InsertVariable))]
+    for change in changes:
+        if isinstance(change, (Remove, Replace, Rename)):
+            branches.add(change.item.branch)
+        elif isinstance(change, (InsertWords, InsertEntry, InsertVariable)):
+            branches.add(change.after.branch if change.after is not None else -1)
+    if len(branches) > 1 and (moved or not in_place):
+        raise NoFix(APART)
 
 
 def _need(result: Result) -> tuple[str, str]:
@@ -404,18 +429,21 @@ def _spell_object(ctx: SiteContext, option: str, held: _Object) -> list[tuple[st
 
 
 def _plain(
-    ctx: SiteContext, result: Result, gone: set[int], coming: Sequence[str]
+    ctx: SiteContext, answer: Answer, result: Result, gone: set[int], coming: Sequence[str], named: Mapping[str, str]
 ) -> tuple[str, Any, tuple[str, ...]] | None:
     for argument in ctx.arguments:
         if argument.option == result.option and not argument.path and id(argument) not in gone:
             here = value_text(argument.value)
             same = spell(here).lower() == spell(result.value).lower()
             bare = here is None and result.value is True and not argument.negated
+            if (same or bare) and argument.item.branch not in (-1, _branch(answer)):
+                raise NoFix(APART)
             if same or bare:
                 return None
             raise NoFix(f"the launch already has {result.option} with another value")
-    if result.option in coming:
+    if result.option in coming and (answer.argument is None or named.get(result.option) != answer.finding.subject):
         return None
+    # An option that is given twice stays so: the last one counts, or they stand under different conditions.
     return (result.option, result.value, result.holes)
 
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from vllm_migrate.hosts.listing import Listing
-from vllm_migrate.hosts.yaml_mask import Action, Mask
+from vllm_migrate.hosts.yaml_mask import Mask
 from vllm_migrate.hosts.yaml_tree import Node, Use, walk
 from vllm_migrate.model import CannotRender, Change, container_of
 from vllm_migrate.text import Edit, Region, Span, line_end, line_start, next_line, shrink
 
-_FIRST = re.compile(r"\$?\{[{%][-+~]?\s*(/\*|[A-Za-z_]\w*)")
 _DASH_GAP = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 
 
@@ -318,15 +317,11 @@ class Document:
                 runs.append([start, end])
         return [self._cut(*self._widened(start, end)) for start, end in runs]
 
-    def _word(self, action: Action) -> str:
-        found = _FIRST.match(self.text, action.start)
-        return found[1] if found is not None else ""
-
     def _quiet(self, start: int, end: int) -> bool:
         """Tell whether only blanks and comments stand between two places."""
         at, rest = start, ""
         for action in self.mask.within(start, end):
-            if self._word(action) != "/*" or action.start < start or action.end > end:
+            if action.word != "/*" or action.start < start or action.end > end:
                 return False
             rest, at = rest + self.text[at : action.start], action.end
         rest += self.text[at:end]
@@ -334,8 +329,8 @@ class Document:
 
     def _branches(self, start: int, end: int) -> bool:
         """Tell whether nothing but `else` stands between two places: both branches go."""
-        actions = [a for a in self.mask.within(start, end) if self._word(a) != "/*"] if self.mask.actions else []
-        if len(actions) != 1 or self._word(actions[0]) != "else" or not actions[0].alone:
+        actions = [a for a in self.mask.within(start, end) if a.word != "/*"] if self.mask.actions else []
+        if len(actions) != 1 or actions[0].word != "else" or not actions[0].alone:
             return False
         return self._quiet(start, actions[0].start) and self._quiet(actions[0].end, end)
 
@@ -345,13 +340,13 @@ class Document:
         Raises CannotRender where nothing would be left of one branch of several.
         """
         while start > 0 and self.mask.actions:
-            above = next((a for a in reversed(self.mask.before(start)) if self._word(a) != "/*"), None)
-            below = next((a for a in self.mask.behind(end) if self._word(a) != "/*"), None)
+            above = next((a for a in reversed(self.mask.before(start)) if a.word != "/*"), None)
+            below = next((a for a in self.mask.behind(end) if a.word != "/*"), None)
             if above is None or below is None or not (above.alone and below.alone):
                 break
             if not (self._quiet(above.end, start) and self._quiet(end, below.start)):
                 break
-            first, last = self._word(above), self._word(below)
+            first, last = above.word, below.word
             if last == "else" and (above.step == 1 or first == "else"):
                 raise CannotRender("it is all of one branch of a template action that has others: decide by hand")
             if below.step != -1 or not (above.step == 1 or first == "else"):

@@ -111,6 +111,7 @@ class Items:
     def keep(self, item: Item, node: Node) -> None:
         """Note which node an item is made of, and lock what must not be edited."""
         item.locked = item.locked or self.locked
+        item.branch = self.document.mask.branch(node.start) if self.document.mask.actions else -1
         self.nodes.append((item, node))
         text = self.document.text
         if not item.locked and node.kind == "scalar" and node.end > node.start:

@@ -63,6 +63,7 @@ class Action:
     alone: bool
     step: int = 0
     """1 for what opens a block, -1 for what closes one."""
+    word: str = ""
 
 
 @dataclass
@@ -78,6 +79,15 @@ class Mask:
     def __post_init__(self) -> None:
         self.parsed = self.parsed or self.text
         self._starts = [a.start for a in self.actions]
+        self._blocks = _blocks(self.actions)
+
+    def branch(self, offset: int) -> int:
+        """Return where the innermost block or branch around an offset starts, -1 outside of all.
+
+        What a named template (`define`) holds is there whenever the template is.
+        """
+        at = bisect.bisect_right(self._starts, offset) - 1
+        return self._blocks[at] if at >= 0 else -1
 
     def within(self, start: int, end: int) -> list[Action]:
         """Return the actions that touch a span."""
@@ -107,6 +117,21 @@ class Mask:
             if depth < 0:
                 return False
         return depth == 0
+
+
+def _blocks(actions: list[Action]) -> list[int]:
+    """Return for each action where the innermost block starts in which the text behind it lies."""
+    out: list[int] = []
+    stack: list[int] = []
+    for action in actions:
+        if action.step == 1:
+            stack.append(action.start if action.word not in ("define", "block") else -1)
+        elif action.step == -1 and stack:
+            stack.pop()
+        elif action.word in ("else", "elif") and stack:
+            stack[-1] = action.start
+        out.append(next((s for s in reversed(stack) if s >= 0), -1))
+    return out
 
 
 def mask(text: str) -> Mask:
@@ -197,7 +222,7 @@ def _mask_lines(
     for span in group:
         control, first = _control(text, span)
         step = 1 if first in _OPENING else -1 if first.startswith("end") else 0
-        actions.append(Action(*span, control, alone, step))
+        actions.append(Action(*span, control, alone, step, first))
         for i in range(*span):
             if span in blank:
                 out[i] = text[i] if text[i] in "\r\n" else " "
