@@ -88,7 +88,12 @@ def _nearest(
             return Origin(device=device, how="an image whose tag is no version of vLLM")
     here = posixpath.dirname(path)
     while True:
-        found = _agreed([(p, pin) for p, r in folder(here) if p != path for pin in _telling(r, config)], config)
+        said = [(p, pin) for p, r in folder(here) if p != path for pin in _telling(r, config)]
+        found = _agreed(said, config)
+        default = posixpath.join(here, "values.yaml")
+        if found is not None and found.conflict and (here != posixpath.dirname(path) or "values" in path):
+            # What a chart is installed with unless somebody says otherwise.
+            found = _agreed([(p, pin) for p, pin in said if p == default], config) or found
         if found is not None:
             found.how = f"the folder {here or '.'}"
             found.device = found.device or device

@@ -70,14 +70,19 @@ class Pins:
         if tag is None or tag.node.kind != "scalar" or not tag.node.text:
             return None
         repository = node.scalar("newName") or next((node.scalar(r) for r in _REPOSITORIES if node.scalar(r)), "")
+        over = self.reader.defaults.same(node) if not repository and self.reader.defaults is not None else None
+        if over is not None:
+            # Values of one environment say only what is different there.
+            repository = next((over.scalar(r) for r in _REPOSITORIES if over.scalar(r)), "")
         if not repository or (FILLER in repository and FILLER in tag.node.text) or re.search(r"\s", repository):
             return None
+        named = over if over is not None else node
         if (
-            node.find("repository", "repo", "imageRepository", "image", "newTag", "newName") is None
+            named.find("repository", "repo", "imageRepository", "image", "newTag", "newName") is None
             and "/" not in repository
         ):
             return None
-        registry = node.scalar("registry", "imageRegistry", "hub")
+        registry = node.scalar("registry", "imageRegistry", "hub") or named.scalar("registry", "imageRegistry", "hub")
         if registry and not repository.startswith(registry):
             repository = f"{registry.rstrip('/')}/{repository}"
         if ":" in repository.rsplit("/", 1)[-1]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts import yaml_names as names
+from vllm_migrate.hosts.helm_chart import defaults
 from vllm_migrate.hosts.yaml_containers import Containers
 from vllm_migrate.hosts.yaml_edit import Document
 from vllm_migrate.hosts.yaml_items import Items
@@ -37,7 +38,8 @@ class Reader:
         self.compose = is_compose(root)
         self.workflow = is_workflow(root)
         items.mode = "compose" if self.compose else "kubernetes"
-        self.mentions_vllm = document.mentions_vllm
+        self.defaults = defaults(context) if document.region.parent is None else None
+        self.mentions_vllm = document.mentions_vllm or (self.defaults is not None and self.defaults.mentions_vllm)
         self.scopes: list[list[Variable]] = []
         self.unseen: list[Variable] = []
         self.pins = Pins(self)

@@ -1,0 +1,60 @@
+"""What a values file of a chart stands over: the chart's own values, which hold where it says nothing."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from vllm_migrate.hosts import Context
+from vllm_migrate.hosts.yaml_tree import Node, parse
+
+_PLACES = ("", "../", "../../", "../../../")
+_NAMED = re.compile(r"(?:^|/)(?:[^/]*values[^/]*|(?:environments?|envs?|values|ci)/(?:[^/]+/)?[^/]+)\.ya?ml$", re.I)
+
+
+class Defaults:
+    """The values of the chart that a values file stands over. text: its `values.yaml`."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @property
+    def mentions_vllm(self) -> bool:
+        return "vllm" in self.text.lower()
+
+    @cached_property
+    def _root(self) -> Node | None:
+        tree = parse(self.text) if "{{" not in self.text else None
+        return tree.roots[0] if tree is not None and len(tree.roots) == 1 and not tree.errors else None
+
+    def same(self, node: Node) -> Node | None:
+        """Return the mapping of the defaults that stands where a mapping of the values file does."""
+        keys: list[str] = []
+        here = node
+        while here.holder is not None:
+            holder = here.holder
+            if holder.kind != "mapping":
+                return None
+            key = next((p.name for p in holder.pairs if p.node is here), None)
+            if key is None:
+                return None
+            keys.append(key)
+            here = holder
+        found = self._root
+        for name in reversed(keys):
+            found = found.get(name) if found is not None and found.kind == "mapping" else None
+        return found if found is not None and found.kind == "mapping" else None
+
+
+def defaults(context: Context) -> Defaults | None:
+    """Return what a values file stands over, or None for any other file and for the chart's own values."""
+    reader = context.sibling_reader
+    if reader is None or _NAMED.search(context.path) is None or "/templates/" in f"/{context.path}":
+        return None
+    for place in _PLACES[: context.path.count("/") + 1]:
+        if reader(place + "Chart.yaml") is not None:
+            if not place and context.path.rsplit("/", 1)[-1] == "values.yaml":
+                return None
+            text = reader(place + "values.yaml")
+            return Defaults(text) if text else None
+    return None
