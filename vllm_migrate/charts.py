@@ -204,9 +204,22 @@ def _value(
                 _tell(users, f"{name} in {place} is rendered here; it stays: {reason}")
                 continue
             if not same:
-                fix = Fix("safe", f"take out {name}, which nothing renders then", [Remove(entry)], path=where)
-                planner.add_companion(where, fix, users)
+                read = _as_read(planner, where, entry)
+                fix = Fix("safe", f"take out {name}, which nothing renders then", [Remove(read)], path=where)
+                failed = read.locked or planner.add_companion(where, fix, users)
+                if failed:
+                    _tell(users, f"{name} in {place} is rendered nowhere else; it stays: {failed}")
+                    continue
             _tell(users, f"{name} in {place} is used nowhere else and goes too")
+
+
+def _as_read(planner: Planner, where: str, entry: Entry) -> Entry:
+    """Return the argument that a launch reads from a key of a values file, or the key itself."""
+    for site in planner.tree.files[where].reading.sites:
+        for held in site.entries:
+            if held.place == entry.place:
+                return held
+    return entry
 
 
 def _tell(parts: Iterable[Part], text: str) -> None:

@@ -290,8 +290,11 @@ class Planner:
                     waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
         return last
 
-    def add_companion(self, path: str, fix: Fix, users: Sequence[Part]) -> None:
-        """Add a fix that only makes sense with others, in another file; alone it is never made."""
+    def add_companion(self, path: str, fix: Fix, users: Sequence[Part]) -> str:
+        """Add a fix that only makes sense with others, in another file; alone it is never made.
+
+        Returns why it could not be proved, "" where it was.
+        """
         part = Part(path, [fix], needs=list(users))
         before = [p for p in self.parts if p.path == path and not p.dead]
         self.parts.append(part)
@@ -299,6 +302,7 @@ class Planner:
             self._prove_file(path, [*before, part])
         except (CannotRender, NotProved) as error:
             part.dead = str(error)
+        return part.dead
 
     def _kill(self, part: Part, reason: str) -> None:
         if part.dead:

@@ -46,6 +46,13 @@ class Defaults:
         return found if found is not None and found.kind == "mapping" else None
 
 
+def chart_mentions_vllm(context: Context) -> bool:
+    """Tell whether the values of the chart that a template belongs to speak of vLLM."""
+    reader = context.sibling_reader
+    up = "../" * (context.path.split("templates/")[-1].count("/") + 1)
+    return reader is not None and "vllm" in (reader(up + "values.yaml") or "").lower()
+
+
 def defaults(context: Context) -> Defaults | None:
     """Return what a values file stands over, or None for any other file and for the chart's own values."""
     reader = context.sibling_reader

@@ -41,10 +41,7 @@ _GENERATED = re.compile(
 
 
 def claims(path: str, head: str) -> bool:
-    name = path.rsplit("/", 1)[-1].lower()
-    if name.endswith(_SUFFIXES):
-        return True
-    return ("/templates/" in f"/{path}" and name.endswith(".tpl")) and not head.startswith("#!")
+    return path.rsplit("/", 1)[-1].lower().endswith(_SUFFIXES)
 
 
 def read(region: Region, context: Context) -> Reading:

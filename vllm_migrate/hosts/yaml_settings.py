@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import yaml_names as names
+from vllm_migrate.hosts.helm_chart import chart_mentions_vllm
 from vllm_migrate.hosts.kustomize import OPERATION, counted, is_operation
 from vllm_migrate.hosts.yaml_edit import Home
 from vllm_migrate.hosts.yaml_spots import NewKey
@@ -430,6 +431,35 @@ class Settings:
         site.pins = self._pins(holder, site.owner) if holder is not None and holder.kind == "mapping" else []
         site.variables = reader.surroundings()
         reader.out.sites.append(wrapper.mark(site))
+
+    def named_template(self, name: str) -> bool:
+        """Read the root of a named template where it is a list of words or of variables; tell whether it was."""
+        reader, items, node = self.reader, self.reader.items, self.reader.root
+        if node.kind != "sequence" or names.other_program(name):
+            return False
+        if not (reader.mentions_vllm or chart_mentions_vllm(reader.context)):
+            return False
+        place = Use(node, node.start, node.end)
+        if all(u.node.kind == "mapping" and u.node.find("name") for u in node.items):
+            if not all(u.node.find("value", "valueFrom") for u in node.items):
+                return False
+            variables, _ = items.environment(Pair(Node("scalar", node.start, node.start, node.start), place))
+            reader.out.variables += reader.interesting(variables)
+            return True
+        words, _ = items.list_words(node)
+        texts = [w.text for w in words]
+        launch = find_launch(texts)
+        if launch is None and not any(_OPTION.match(t) for t in texts):
+            return False
+        site = Site("values", reader.document.host, reader.document.region, Span(node.start, node.end), words)
+        if launch is not None:
+            site.entry_point, site.words = launch.entry_point, launch.passed(words, texts)
+            launch.mark(site)
+        site.word_home, site.owner, site.hollow = items.home(node), reader.owner(node), True
+        # Whoever includes the template may add to it.
+        site.open = True
+        reader.out.sites.append(site)
+        return True
 
     def config(self, node: Node, entry_point: str = "config") -> None:
         """Read a mapping as a `--config` file."""

@@ -187,6 +187,16 @@ def parse(text: str) -> Tree:
     return tree
 
 
+def parse_part(text: str, start: int, end: int) -> list[Node]:
+    """Return the top nodes of a part of a text, at their places in the whole; none where it does not parse."""
+    # The part keeps its first line's indentation.
+    line = text.rfind("\n", 0, start) + 1
+    try:
+        return _documents(" " * (start - line) + text[start:end], line)
+    except _Failed:
+        return []
+
+
 def _documents(text: str, base: int) -> list[Node]:
     from ruamel.yaml.error import YAMLError
     from ruamel.yaml.loader import SafeLoader
