@@ -99,6 +99,8 @@ class _Chart:
     values: dict[str, Values] = field(default_factory=dict)
     schema: str = ""
     foreign: frozenset[str] = frozenset()
+    narrow: set[str] = field(default_factory=set)
+    """The named templates that use only what they name of what they are given."""
 
 
 def link(planner: Planner, findings: list[Finding]) -> None:
@@ -114,7 +116,7 @@ def link(planner: Planner, findings: list[Finding]) -> None:
 
 
 def _read(planner: Planner, folder: str) -> _Chart:
-    from vllm_migrate.hosts.helm_values import read_values, uses
+    from vllm_migrate.hosts.helm_values import defined, read_values, spreading, uses
 
     root, files = planner.tree.root, planner.tree.files
     made = _Chart(folder)
@@ -132,6 +134,7 @@ def _read(planner: Planner, folder: str) -> _Chart:
         text = source(path)
         if text is not None and "{{" in text.text:
             made.texts[path], made.uses[path] = text.text, uses(text.text)
+    made.narrow = defined(made.texts.values()) - spreading(made.texts.values())
     for path in values_files(root, folder):
         text = source(path)
         values = read_values(text) if text is not None else None
@@ -255,6 +258,9 @@ def _other_use(chart: _Chart, path: tuple[str, ...]) -> str:
         return "other charts may use it"
     for where, held in chart.uses.items():
         for use in held:
+            if use.handed in chart.narrow and use.path != path:
+                # What the template itself names is met where it is read.
+                continue
             if touches(use, path) and not within(use, chart.gone.get(where, ())):
                 line = chart.texts[where].count("\n", 0, use.start) + 1
                 return f"{where}:{line} uses it too"

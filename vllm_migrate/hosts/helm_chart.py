@@ -53,15 +53,25 @@ def chart_mentions_vllm(context: Context) -> bool:
     return reader is not None and "vllm" in (reader(up + "values.yaml") or "").lower()
 
 
+def is_values(context: Context) -> bool:
+    """Tell whether a file is called like the values of a chart, or of one environment, and stands in a chart."""
+    if _NAMED.search(context.path) is None or "/templates/" in f"/{context.path}":
+        return False
+    return _chart(context) is not None
+
+
+def _chart(context: Context) -> str | None:
+    """Return the way up from a file to its chart."""
+    reader = context.sibling_reader
+    places = _PLACES[: context.path.count("/") + 1] if reader is not None else ()
+    return next((p for p in places if reader is not None and reader(p + "Chart.yaml") is not None), None)
+
+
 def defaults(context: Context) -> Defaults | None:
     """Return what a values file stands over, or None for any other file and for the chart's own values."""
     reader = context.sibling_reader
-    if reader is None or _NAMED.search(context.path) is None or "/templates/" in f"/{context.path}":
+    place = _chart(context) if is_values(context) else None
+    if reader is None or place is None or (not place and context.path.rsplit("/", 1)[-1] == "values.yaml"):
         return None
-    for place in _PLACES[: context.path.count("/") + 1]:
-        if reader(place + "Chart.yaml") is not None:
-            if not place and context.path.rsplit("/", 1)[-1] == "values.yaml":
-                return None
-            text = reader(place + "values.yaml")
-            return Defaults(text) if text else None
-    return None
+    text = reader(place + "values.yaml")
+    return Defaults(text) if text else None

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from vllm_migrate.hosts.yaml_edit import Document
 from vllm_migrate.hosts.yaml_items import Items
 from vllm_migrate.hosts.yaml_mask import mask
 from vllm_migrate.hosts.yaml_tree import Node, parse
-from vllm_migrate.model import Change, Entry
-from vllm_migrate.text import Edit, Region, Source, Span, line_end, line_start
+from vllm_migrate.model import Entry
+from vllm_migrate.text import Region, Source, Span
 
 Path = tuple[str, ...]
 """Keys from the top of the values; `[]` stands for any item of a list."""
@@ -26,6 +26,8 @@ _HEAD = re.compile(r"\$?\{\{-?\s*(?:else\s+)?([A-Za-z]\w*)?")
 _SET = re.compile(r"\{\{-?\s*(\$\w+)\s*:?=\s*(\S+?)(?:\s*\|\s*default\s+\(?(?:dict|list)\)?)?\s*-?\}\}", re.S)
 _LOOP = re.compile(r"\{\{-?\s*range\s+(?:(?:\$\w+\s*,\s*)?(\$\w+)\s*:=\s*)?(\S+)\s*-?\}\}", re.S)
 _WITH = re.compile(r"\{\{-?\s*with\s+(?:(\$\w+)\s*:=\s*)?(\S+)\s*-?\}\}", re.S)
+_HANDED = re.compile(r"(?:include|template)\s+\"([^\"]+)\"\s+$")
+_DEFINED = re.compile(r"\{\{-?\s*define\s+\"([^\"]+)\"")
 _KEYED = re.compile(r"(?:hasKey|get|index|pluck)\s+\(?$")
 _LITERAL = re.compile(r"\s+\"([\w.-]+)\"")
 _OPENING = frozenset(("if", "range", "with", "define", "block"))
@@ -40,6 +42,7 @@ class Use:
 
     path: None where only a run can tell which value it is; names: the names as written. whole: everything
     below the path is used too. guards: the values whose absence keeps this place from being rendered.
+    handed: the named template that is given the value, "" where none is.
     """
 
     start: int
@@ -48,6 +51,7 @@ class Use:
     names: Path
     whole: bool = False
     guards: frozenset[Path] = frozenset()
+    handed: str = ""
 
 
 @dataclass
@@ -85,7 +89,9 @@ def uses(text: str) -> list[Use]:
         loop, given = _LOOP.match(raw), _WITH.match(raw) or _SET.match(raw)
         for name, start, end, path, whole in found:
             whole = whole and word != "if" and not (given and path)
-            out.append(Use(action.start + start, action.start + end, _below(path), name, whole, _plain(scope.guards)))
+            handed = _HANDED.search(raw[:start])
+            made = Use(action.start + start, action.start + end, _below(path), name, whole, _plain(scope.guards))
+            out.append(replace(made, handed=handed[1]) if handed is not None else made)
         if word == "define":
             scope.dot = ()
         elif word in _GUARDS and stack:
@@ -94,9 +100,9 @@ def uses(text: str) -> list[Use]:
                 scope.guards = scope.guards | {p for _, _, _, p, _ in found if p is not None}
             _enter(scope, word, raw, loop)
         else:
-            made = _SET.match(raw)
-            if made is not None:
-                scope.variables[made[1]] = _resolve(made[2], scope)
+            kept = _SET.match(raw)
+            if kept is not None:
+                scope.variables[kept[1]] = _resolve(kept[2], scope)
             else:
                 other = re.match(r"\{\{-?\s*(\$\w+)\s*:?=", raw)
                 if other is not None:
@@ -162,6 +168,50 @@ def _named(raw: str, scope: _Scope) -> Iterator[tuple[Path, int, int, Path | Non
         yield names, start, end, path, whole
 
 
+def spreading(texts: Iterable[str]) -> set[str]:
+    """Return the named templates that use all of what they are given, not only keys they name.
+
+    One that is defined nowhere here is not among them: see `defined`.
+    """
+    handing: dict[str, set[str]] = {}
+    out: set[str] = set()
+    for text in texts:
+        name, depth, all_of = "", 0, {".", "$"}
+        for action in mask(text).actions:
+            raw = text[action.start : action.end]
+            found = _DEFINED.match(raw)
+            if found is not None and not name:
+                name, depth, all_of = found[1], 0, {".", "$"}
+                handing.setdefault(name, set())
+            depth += action.step
+            if name and depth <= 0:
+                name = ""
+            if not name or action.word == "/*":
+                continue
+            kept = _SET.match(raw)
+            if kept is not None and kept[2] == ".":
+                all_of.add(kept[1])
+                continue
+            for match in _TOKEN.finditer(raw):
+                keyed = _KEYED.search(raw[: match.start("name")]) and _LITERAL.match(raw, match.end("name"))
+                if match["name"] in all_of and not keyed:
+                    given = _HANDED.search(raw[: match.start("name")])
+                    if given is None:
+                        out.add(name)
+                    else:
+                        handing[name].add(given[1])
+    while True:
+        more = {n for n, given in handing.items() if n not in out and any(g in out or g not in handing for g in given)}
+        if not more:
+            return out
+        out |= more
+
+
+def defined(texts: Iterable[str]) -> set[str]:
+    """Return the names of the named templates that are defined in these texts."""
+    return {m[1] for text in texts for m in _DEFINED.finditer(text)}
+
+
 def touches(use: Use, path: Path) -> bool:
     """Tell whether a place uses the value at a path, or may."""
     if use.path is None:
@@ -174,45 +224,6 @@ def touches(use: Use, path: Path) -> bool:
     return path[len(use.path)] != ITEM
 
 
-@dataclass(eq=False)
-class ValueHome:
-    """Container of a key of a values file that goes with the comment that speaks of it alone."""
-
-    document: Document
-    inner: Entry
-    host: str = "yaml"
-
-    def edits(self, changes: Sequence[Change]) -> list[Edit]:
-        from vllm_migrate.model import CannotRender, Remove
-
-        if not all(isinstance(c, Remove) for c in changes):
-            raise CannotRender("the value can only be taken out")
-        out = self.document.edits([Remove(self.inner)])
-        if len(out) == 1 and not out[0].text:
-            out[0] = Edit(self._above(out[0]), out[0].end, "")
-        return out
-
-    def _above(self, edit: Edit) -> int:
-        text, key = self.document.text, self.inner.key
-        start = edit.start
-        pad = text[line_start(text, self.inner.span.start) : self.inner.span.start]
-        if start != line_start(text, self.inner.span.start) or pad.strip():
-            return start
-        while start > 0:
-            above = line_start(text, start - 1 - (text[start - 2 : start] == "\r\n"))
-            if not text[above:start].startswith(pad + "#"):
-                break
-            start = above
-        comment, after = text[start : edit.start], text[edit.end : line_end(text, edit.end)]
-        sibling = after.startswith(pad) and after[len(pad) :][:1] not in ("", " ", "#", "\r")
-        before = text[line_start(text, max(start - 1 - (text[start - 2 : start] == "\r\n"), 0)) : start]
-        named = re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w-])", comment) is not None
-        # Above several keys, after a blank line, it may be the headline of them all.
-        alone = not sibling or named or (bool(before.strip()) and len(before) - len(before.lstrip()) >= len(pad))
-        alone = alone and not (before.strip().endswith(":") and sibling and not named)
-        return start if comment and (alone or re.match(r"\s*#+ --", comment)) else edit.start
-
-
 @dataclass
 class Values:
     """A values file: every key's path, by where it stands."""
@@ -222,13 +233,8 @@ class Values:
     entries: dict[Path, list[Entry]] = field(default_factory=dict)
 
     def removable(self, path: Path) -> list[Entry]:
-        """Return what sets a value, as items of their own that can be taken out."""
-        out = []
-        for inner in self.entries.get(path, ()):
-            if not inner.locked:
-                home = ValueHome(self.document, inner)
-                out.append(Entry(inner.region, inner.span, home, key=inner.key, value=inner.value))
-        return out
+        """Return what sets a value and can be taken out."""
+        return [e for e in self.entries.get(path, ()) if not e.locked]
 
 
 def read_values(source: Source) -> Values | None:
@@ -238,7 +244,7 @@ def read_values(source: Source) -> Values | None:
     tree = parse(masked.parsed)
     if tree.errors or len(tree.roots) != 1 or tree.roots[0].kind != "mapping":
         return None
-    document = Document("yaml", region, masked, tree.roots)
+    document = Document("yaml", region, masked, tree.roots, values=True)
     out, items = Values(document), Items(document)
     waiting: list[tuple[Node, Path]] = [(tree.roots[0], ())]
     while waiting:

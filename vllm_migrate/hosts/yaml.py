@@ -58,6 +58,7 @@ def read_config(region: Region, context: Context) -> Reading:
 
 
 def _read(region: Region, context: Context, *, config: bool) -> Reading:
+    from vllm_migrate.hosts.helm_chart import is_values
     from vllm_migrate.hosts.yaml_edit import Document
     from vllm_migrate.hosts.yaml_mask import mask
     from vllm_migrate.hosts.yaml_tree import parse, without_schemas
@@ -69,7 +70,7 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
         place = region.nearest_span(offset, offset)
         out.problems.append(Problem("syntax", f"not valid YAML: {message}", place.start, place.start))
     locked = generated(region, out)
-    document = Document(NAME, region, masked, tree.roots)
+    document = Document(NAME, region, masked, tree.roots, values=region.parent is None and is_values(context))
     out.extend(read_document(document, context, locked, config=config))
     if (
         region.parent is None

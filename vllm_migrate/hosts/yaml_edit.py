@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from vllm_migrate.hosts.listing import Listing
+from vllm_migrate.hosts.yaml_comments import comment_start
 from vllm_migrate.hosts.yaml_mask import Mask
 from vllm_migrate.hosts.yaml_tree import Node, Use, walk
 from vllm_migrate.model import CannotRender, Change, container_of
@@ -61,6 +62,8 @@ class Document:
     only_json: bool = False
     fragile: frozenset[str] = frozenset({"value"})
     kept: set[int] = field(default_factory=set)
+    values: bool = False
+    """The values of a chart: a comment that speaks of one key goes with it."""
 
     @property
     def text(self) -> str:
@@ -284,7 +287,7 @@ class Document:
         for index in sorted(removed):
             begin, end = self.begin(node, index), self._end(node, index)
             if self._leads(begin):
-                areas.append((self.line_start(begin), self.next_line(end)))
+                areas.append(self._commented(node, index, self.line_start(begin), self.next_line(end)))
                 continue
             before = self.text[self.line_start(begin) : begin].rstrip(" ")
             if not before.endswith("-"):
@@ -299,6 +302,12 @@ class Document:
             start = self.line_start(begin) + len(self.text[self.line_start(begin) : begin].rstrip(" "))
             out.append(Edit(start, self.line_end(end), ""))
         return [*out, *self._merged(areas)]
+
+    def _commented(self, node: Node, index: int, start: int, end: int) -> tuple[int, int]:
+        """Take in the comment above a key of a chart's values."""
+        if self.values and node.kind == "mapping":
+            start = comment_start(self.text, start, end, node.pairs[index].name)
+        return start, end
 
     def _lines_out(self, areas: list[tuple[int, int]], removed: set[int], node: Node, first: int) -> list[Edit]:
         more = [
