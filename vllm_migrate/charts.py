@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vllm_migrate import discover
-from vllm_migrate.findings import Finding, Fix
+from vllm_migrate.findings import Fix
 from vllm_migrate.model import CannotRender, Entry, Remove
 from vllm_migrate.proof import render
 from vllm_migrate.text import Source, Span, UndecodableError
@@ -103,7 +103,7 @@ class _Chart:
     """The named templates that use only what they name of what they are given."""
 
 
-def link(planner: Planner, findings: list[Finding]) -> None:
+def link(planner: Planner) -> None:
     """Add to the parts of templates what becomes of the values they render."""
     root = planner.tree.root
     by_chart: dict[str, list[Part]] = {}
@@ -112,7 +112,7 @@ def link(planner: Planner, findings: list[Finding]) -> None:
         if chart is not None and not part.dead:
             by_chart.setdefault(chart, []).append(part)
     for folder, parts in by_chart.items():
-        _link(planner, _read(planner, folder), parts, findings)
+        _link(planner, _read(planner, folder), parts)
 
 
 def _read(planner: Planner, folder: str) -> _Chart:
@@ -150,7 +150,7 @@ def _read(planner: Planner, folder: str) -> _Chart:
     return made
 
 
-def _link(planner: Planner, chart: _Chart, parts: Sequence[Part], findings: list[Finding]) -> None:
+def _link(planner: Planner, chart: _Chart, parts: Sequence[Part]) -> None:
     from vllm_migrate.hosts.helm_values import within
 
     templates = [p for p in parts if is_template(chart.folder, p.path) and p.path in chart.uses]
@@ -172,7 +172,7 @@ def _link(planner: Planner, chart: _Chart, parts: Sequence[Part], findings: list
                     goes[use.path].append(part)
     mine = [p for p in parts if p.path in chart.values]
     for path, users in goes.items():
-        _value(planner, chart, path, users, mine, findings)
+        _value(planner, chart, path, users, mine)
     for part in mine:
         _keep_used(planner, chart, part)
 
@@ -183,7 +183,6 @@ def _value(
     path: tuple[str, ...],
     users: Sequence[Part],
     mine: Sequence[Part],
-    findings: list[Finding],
 ) -> None:
     """Say of one value that what goes away rendered it, and take it out where nothing else uses it."""
     other = _other_use(chart, path)
@@ -194,8 +193,7 @@ def _value(
             same = [p for p in mine if p.path == where and _removes(p, entry)]
             for part in same:
                 # The template's finding speaks of the value too.
-                for finding in part.findings:
-                    _forget(planner, findings, finding)
+                planner.told.update(id(f) for f in part.findings)
                 part.findings = []
                 part.needs += [u for u in users if u not in part.needs]
             reason = other or ("values.schema.json names it" if _in_schema(chart, path) else "")
@@ -230,13 +228,6 @@ def _tell(parts: Iterable[Part], text: str) -> None:
         for finding in part.findings[:1]:
             if text not in finding.related:
                 finding.related.append(text)
-
-
-def _forget(planner: Planner, findings: list[Finding], finding: Finding) -> None:
-    held = planner.tree.files[finding.path].judged.findings
-    for some in (held, findings):
-        if any(f is finding for f in some):
-            some[:] = [f for f in some if f is not finding]
 
 
 def _removes(part: Part, entry: Entry) -> bool:

@@ -280,7 +280,7 @@ def _one_target(
             report.suppressed += sum(1 for f in told if id(f) in hidden)
             report.left_out += planner.left_out
             report.withheld += planner.withheld
-            _collect(tree, report, results, hidden)
+            _collect(tree, report, results, hidden | planner.told)
         if not fixing:
             break
         changed = planner.apply(first=first)

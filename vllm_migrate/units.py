@@ -68,6 +68,8 @@ class Planner:
         self.units: list[Unit] = []
         self.left_out = 0
         self.withheld = 0
+        self.told: set[int] = set()
+        """ids of findings that another file's finding speaks for."""
         self._proved: dict[tuple[int, ...], tuple[Source, Reading]] = {}
         self._refused: dict[str, dict[LaunchKey, dict[str, int]]] = {}
 
@@ -81,7 +83,8 @@ class Planner:
                 self._kill(part, f"it is made in {part.path}, which is not among the paths given")
         self._tie_to_pins()
         self._prove_all()
-        charts.link(self, findings)
+        charts.link(self)
+        findings = [f for f in findings if id(f) not in self.told]
         self._make_units()
         self._pin_safety(findings)
         for unit in self.units:
