@@ -141,7 +141,16 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
         except UnicodeDecodeError:
             return None
 
-    context = HostContext(source.path, sibling_reader=sibling)
+    def names(folder: str) -> list[str]:
+        import os
+
+        joined = posixpath.normpath(posixpath.join(posixpath.dirname(source.path), folder))
+        try:
+            return [] if joined.startswith("..") else sorted(os.listdir(root / joined))
+        except OSError:
+            return []
+
+    context = HostContext(source.path, sibling_reader=sibling, sibling_names=names)
     try:
         reading = host.read(Region.whole(source), context)
         settle(reading)

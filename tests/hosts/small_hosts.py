@@ -13,7 +13,11 @@ from vllm_migrate.text import Edit, Region, Source
 def read(host: ModuleType, text: str, path: str = "file", files: Mapping[str, str] | None = None) -> Reading:
     sibling: Callable[[str], str | None] | None = files.get if files is not None else None
     source = Source.of(text, path)
-    return host.read(Region.whole(source), Context(path, sibling_reader=sibling))
+
+    def names(folder: str) -> list[str]:
+        return [n[len(folder) + 1 :] for n in files or {} if n.startswith(folder + "/")]
+
+    return host.read(Region.whole(source), Context(path, sibling_reader=sibling, sibling_names=names))
 
 
 def render(reading: Reading, text: str, changes: Sequence[Change]) -> str:

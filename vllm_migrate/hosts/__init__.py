@@ -44,7 +44,8 @@ class Context:
 
     path: the file's name relative to the root. variables: environment and shell variables known from
     around a guest. owner: key of the scope a guest lies in (a stage, a container). image: the image that
-    runs it, "" where unknown. sibling_reader: reads a file given relative to this one, or returns None.
+    runs it, "" where unknown. sibling_reader: reads a file given relative to this one, or returns None. sibling_names:
+    names the files in a folder given relative to this one.
     """
 
     path: str
@@ -52,6 +53,7 @@ class Context:
     owner: str = ""
     image: str = ""
     sibling_reader: Callable[[str], str | None] | None = None
+    sibling_names: Callable[[str], list[str]] | None = None
 
     def inside(self, owner: str, image: str | None = None) -> Context:
         """Return the context of a guest with its own scope."""

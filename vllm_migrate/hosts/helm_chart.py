@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 
 from vllm_migrate.hosts import Context
@@ -23,7 +24,7 @@ class Defaults:
         return "vllm" in self.text.lower()
 
     @cached_property
-    def _root(self) -> Node | None:
+    def root(self) -> Node | None:
         tree = parse(self.text) if "{{" not in self.text else None
         return tree.roots[0] if tree is not None and len(tree.roots) == 1 and not tree.errors else None
 
@@ -40,7 +41,7 @@ class Defaults:
                 return None
             keys.append(key)
             here = holder
-        found = self._root
+        found = self.root
         for name in reversed(keys):
             found = found.get(name) if found is not None and found.kind == "mapping" else None
         return found if found is not None and found.kind == "mapping" else None
@@ -51,6 +52,44 @@ def chart_mentions_vllm(context: Context) -> bool:
     reader = context.sibling_reader
     up = "../" * (context.path.split("templates/")[-1].count("/") + 1)
     return reader is not None and "vllm" in (reader(up + "values.yaml") or "").lower()
+
+
+def application_image(context: Context) -> str | None:
+    """Return what stands before a chart's `appVersion` in an image of vLLM, or None.
+
+    Only a template says that the version is the tag where the values give none: `tag | default .Chart.AppVersion`,
+    perhaps with a `v` before it. A tag in the values counts, and so keeps `appVersion` from saying anything.
+    """
+    reader, names = context.sibling_reader, context.sibling_names
+    root = Defaults(reader("values.yaml") or "").root if reader is not None else None
+    images = dict(_untagged(root)) if root is not None else {}
+    if reader is None or names is None or not images:
+        return None
+    for name in names("templates")[:100]:
+        text = (reader(f"templates/{name}") or "") if name.endswith((".yaml", ".yml", ".tpl")) else ""
+        for match in _DEFAULTED.finditer(text) if "Chart.AppVersion" in text else ():
+            path = tuple((match["before"] or match["after"]).split(".")[:-1])
+            if path in images:
+                return f"{images[path]}:v" if match["letter"] or match["glued"] else f"{images[path]}:"
+    return None
+
+
+_DEFAULTED = re.compile(
+    r"(?P<glued>:v)?\{\{-?\s*(?:\$\w+\s*:=\s*)?(?:\$?\.Values\.(?P<before>[\w.]+)\s*\|\s*default\s+"
+    r"(?P<letter>\(\s*printf\s+\"v%s\"\s+)?\$?\.Chart\.AppVersion\s*\)?"
+    r"|default\s+\$?\.Chart\.AppVersion\s+\$?\.Values\.(?P<after>[\w.]+))"
+)
+
+
+def _untagged(node: Node, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the images of vLLM in a chart's values that are given no tag, by their keys."""
+    repository = node.scalar("repository")
+    if "vllm" in repository and not node.scalar("tag") and not node.scalar("digest"):
+        registry = node.scalar("registry")
+        yield path, f"{registry.rstrip('/')}/{repository}" if registry else repository
+    for pair in node.pairs:
+        if pair.node.kind == "mapping" and len(path) < 8:
+            yield from _untagged(pair.node, (*path, pair.name))
 
 
 def is_values(context: Context) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import promql
 from vllm_migrate.hosts import yaml_names as names
+from vllm_migrate.hosts.helm_chart import application_image
 from vllm_migrate.hosts.yaml_mask import FILLER
 from vllm_migrate.hosts.yaml_pin_items import image_pin, requirement_pins, tag_pin
 from vllm_migrate.hosts.yaml_spots import SpotHome
@@ -32,14 +33,6 @@ _SETUP = re.compile(r"(?:actions/setup-python|astral-sh/setup-uv|conda-incubator
 _INSTALLS = re.compile(r"\b(?:install|sync|clone)\b[^#]{0,200}?\bvllm\b")
 _REPOSITORIES = ("repository", "repo", "name", "imageRepository", "image")
 _TAGS = ("tag", "imageTag", "newTag", "image_tag")
-_TEMPLATES = (
-    "deployment.yaml",
-    "statefulset.yaml",
-    "_helpers.tpl",
-    "vllm-deployment.yaml",
-    "deployment-vllm.yaml",
-    "job.yaml",
-)
 
 
 class Pins:
@@ -139,21 +132,12 @@ class Pins:
 
     def _chart(self, node: Node, owner: str) -> None:
         """The version of a chart's application, where its templates fall back to it for the tag."""
-        version, reader = node.find("appVersion"), self.reader.context.sibling_reader
-        if version is None or version.node.kind != "scalar" or not version.node.text or reader is None:
+        version = node.find("appVersion")
+        if version is None or version.node.kind != "scalar" or not version.node.text:
             return
-        values = reader("values.yaml") or ""
-        if not re.search(r"(?m)^\s+repository:\s*[\"']?\S*vllm", values) or re.search(
-            r"(?m)^\s+tag:\s*[\"']?[\w]", values
-        ):
-            return
-        for name in _TEMPLATES:
-            template = reader(f"templates/{name}") or ""
-            if re.search(
-                r"\btag\s*\|\s*default\s+\$?\.Chart\.AppVersion|default\s+\$?\.Chart\.AppVersion\s+\S*tag", template
-            ):
-                self.add(tag_pin(self.reader.items, version.node, "", owner, "appVersion"))
-                return
+        prefix = application_image(self.reader.context)
+        if prefix is not None:
+            self.add(tag_pin(self.reader.items, version.node, prefix, owner, "appVersion"))
 
     def _build_args(self, node: Node, path: Path, owner: str) -> None:
         args = node.find("args") if path and path[-1] == "build" else None
