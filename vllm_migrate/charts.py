@@ -77,15 +77,20 @@ def _below(root: Path, top: str, skipped: frozenset[str]) -> list[str]:
     return out
 
 
-def linked(root: Path, path: str) -> list[str]:
-    """Return the values files that a template or a values file stands with, relative to its folder."""
+def linked(root: Path, path: str, known: dict[str, list[str]]) -> list[str]:
+    """Return the values files that a template or a values file stands with, relative to its folder.
+
+    known: those of the charts met before; is added to.
+    """
     if not path.endswith((".yaml", ".yml", ".tpl")):
         return []
     chart = chart_of(root, path)
     if chart is None or not (is_template(chart, path) or _is_values(chart, path)):
         return []
     here = posixpath.dirname(path) or "."
-    return [posixpath.relpath(p, here) for p in values_files(root, chart)[:_MOST] if p != path]
+    if chart not in known:
+        known[chart] = values_files(root, chart)[:_MOST]
+    return [posixpath.relpath(p, here) for p in known[chart] if p != path]
 
 
 @dataclass

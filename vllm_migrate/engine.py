@@ -168,9 +168,10 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
 def _follow(tree: Tree, named: Sequence[str]) -> None:
     """Read the files that launches and requirement files link to; they are reported where a path names them."""
     waiting = list(tree.files.values())
+    known_values: dict[str, list[str]] = {}
     while waiting:
         file = waiting.pop()
-        links = [(name, False) for name in (*file.reading.links, *charts.linked(tree.root, file.path))]
+        links = [(name, False) for name in (*file.reading.links, *charts.linked(tree.root, file.path, known_values))]
         links += [(name, True) for name in _configs(file.reading)]
         for name, config in links:
             for base in dict.fromkeys((posixpath.dirname(file.path), "")):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from vllm_migrate.hosts.listing import Listing
+from vllm_migrate.hosts.yaml_blocks import branches, widened
 from vllm_migrate.hosts.yaml_comments import comment_start
 from vllm_migrate.hosts.yaml_mask import Mask
 from vllm_migrate.hosts.yaml_tree import Node, Use, walk
@@ -320,55 +321,11 @@ class Document:
     def _merged(self, areas: list[tuple[int, int]]) -> list[Edit]:
         runs: list[list[int]] = []
         for start, end in sorted(areas):
-            if runs and (runs[-1][1] >= start or self._branches(runs[-1][1], start)):
+            if runs and (runs[-1][1] >= start or branches(self.text, self.mask, runs[-1][1], start)):
                 runs[-1][1] = max(runs[-1][1], end)
             else:
                 runs.append([start, end])
-        return [self._cut(*self._widened(start, end)) for start, end in runs]
-
-    def _quiet(self, start: int, end: int) -> bool:
-        """Tell whether only blanks and comments stand between two places."""
-        at, rest = start, ""
-        for action in self.mask.within(start, end):
-            if action.word != "/*" or action.start < start or action.end > end:
-                return False
-            rest, at = rest + self.text[at : action.start], action.end
-        rest += self.text[at:end]
-        return not re.sub(r"(?m)^[ \t]*#[^\r\n]*", "", rest).strip()
-
-    def _branches(self, start: int, end: int) -> bool:
-        """Tell whether nothing but `else` stands between two places: both branches go."""
-        actions = [a for a in self.mask.within(start, end) if a.word != "/*"] if self.mask.actions else []
-        if len(actions) != 1 or actions[0].word != "else" or not actions[0].alone:
-            return False
-        return self._quiet(start, actions[0].start) and self._quiet(actions[0].end, end)
-
-    def _widened(self, start: int, end: int) -> tuple[int, int]:
-        """Take in the lines of a template's `if` and `end` that nothing is left between.
-
-        Raises CannotRender where nothing would be left of one branch of several.
-        """
-        while start > 0 and self.mask.actions:
-            above = next((a for a in reversed(self.mask.before(start)) if a.word != "/*"), None)
-            below = next((a for a in self.mask.behind(end) if a.word != "/*"), None)
-            if above is None or below is None or not (above.alone and below.alone):
-                break
-            if not (self._quiet(above.end, start) and self._quiet(end, below.start)):
-                break
-            first, last = above.word, below.word
-            if last == "else" and (above.step == 1 or first == "else"):
-                raise CannotRender("it is all of one branch of a template action that has others: decide by hand")
-            if below.step != -1 or not (above.step == 1 or first == "else"):
-                break
-            # The last branch of several may go alone.
-            low = self.line_start(above.start)
-            high = self.next_line(below.end) if above.step == 1 else self.line_start(below.start)
-            if not self.mask.whole(low, high):
-                break
-            start, end = low, high
-            if above.step != 1:
-                break
-        return start, end
+        return [self._cut(*widened(self.text, self.mask, start, end)) for start, end in runs]
 
     def _cut(self, start: int, end: int) -> Edit:
         """Take whole lines away, and one of two blank lines that would then meet."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from vllm_migrate.hosts.yaml_blocks import widened
 from vllm_migrate.hosts.yaml_mask import Mask
 from vllm_migrate.hosts.yaml_spell import double_quoted
 from vllm_migrate.model import is_hole
@@ -58,6 +59,18 @@ class ScalarRegion(Region):
             if not self.mask.whole(span.start, span.end):
                 return None
         return span
+
+    def edit(self, start: int, end: int, new: str) -> Edit | None:
+        made = super().edit(start, end, new)
+        parent = self.parent
+        if made is None or made.text or not self.hidden or self.mask is None or parent is None:
+            return made
+        if parent.parent is not None or self.style not in ("|", ">"):
+            return made
+        text = parent.text
+        whole = made.start == line_start(text, made.start) and made.end == line_start(text, made.end)
+        # Lines of a script go with the template's `if` that only they stood in.
+        return Edit(*widened(text, self.mask, made.start, made.end), "") if whole and made.end > made.start else made
 
     def written(self, new: str, start: int, end: int) -> str | None:
         if self.style not in ("|", ">"):

@@ -1,0 +1,56 @@
+"""Blocks of template actions around text that goes: the whole block goes, never half of it."""
+
+from __future__ import annotations
+
+import re
+
+from vllm_migrate.hosts.yaml_mask import Mask
+from vllm_migrate.model import CannotRender
+from vllm_migrate.text import line_start, next_line
+
+
+def quiet(text: str, mask: Mask, start: int, end: int) -> bool:
+    """Tell whether only blanks and comments stand between two places."""
+    at, rest = start, ""
+    for action in mask.within(start, end):
+        if action.word != "/*" or action.start < start or action.end > end:
+            return False
+        rest, at = rest + text[at : action.start], action.end
+    rest += text[at:end]
+    return not re.sub(r"(?m)^[ \t]*#[^\r\n]*", "", rest).strip()
+
+
+def branches(text: str, mask: Mask, start: int, end: int) -> bool:
+    """Tell whether nothing but `else` stands between two places: both branches go."""
+    actions = [a for a in mask.within(start, end) if a.word != "/*"] if mask.actions else []
+    if len(actions) != 1 or actions[0].word != "else" or not actions[0].alone:
+        return False
+    return quiet(text, mask, start, actions[0].start) and quiet(text, mask, actions[0].end, end)
+
+
+def widened(text: str, mask: Mask, start: int, end: int) -> tuple[int, int]:
+    """Take in the lines of a template's `if` and `end` that nothing is left between.
+
+    Raises CannotRender where nothing would be left of one branch of several.
+    """
+    while start > 0 and mask.actions:
+        above = next((a for a in reversed(mask.before(start)) if a.word != "/*"), None)
+        below = next((a for a in mask.behind(end) if a.word != "/*"), None)
+        if above is None or below is None or not (above.alone and below.alone):
+            break
+        if not (quiet(text, mask, above.end, start) and quiet(text, mask, end, below.start)):
+            break
+        first, last = above.word, below.word
+        if last == "else" and (above.step == 1 or first == "else"):
+            raise CannotRender("it is all of one branch of a template action that has others: decide by hand")
+        if below.step != -1 or not (above.step == 1 or first == "else"):
+            break
+        # The last branch of several may go alone.
+        low = line_start(text, above.start)
+        high = next_line(text, below.end) if above.step == 1 else line_start(text, below.start)
+        if not mask.whole(low, high):
+            break
+        start, end = low, high
+        if above.step != 1:
+            break
+    return start, end
