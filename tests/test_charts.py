@@ -105,6 +105,25 @@ def test_an_option_given_once_in_each_branch_stays_in_each(tmp_path: Path) -> No
     assert texts["templates/deployment.yaml"].endswith(branches.replace("text-format", "content-format"))
 
 
+def test_what_is_added_is_added_under_no_condition(tmp_path: Path) -> None:
+    variables = """\
+          env:
+            - name: VLLM_ATTENTION_BACKEND
+              value: FLASH_ATTN
+"""
+    text = DEPLOYMENT.replace("--swap-space", "--max-num-seqs")
+    _, texts = fixed(chart(tmp_path, **{"templates/deployment.yaml": text + variables}))
+    added = "            - --model=m\n            - --attention-backend=FLASH_ATTN\n"
+    assert texts["templates/deployment.yaml"] == text.replace("            - --model=m\n", added)
+    indent = "            "
+    opening, closing = f"{indent}{{{{- if .Values.fast }}}}\n", f"{indent}{{{{ end }}}}\n"
+    held = variables.replace(f"{indent}- name", f"{opening}{indent}- name") + closing
+    report, texts = fixed(chart(tmp_path, **{"templates/deployment.yaml": text + held}))
+    assert texts == {}
+    (finding,) = report.findings()
+    assert finding.withheld == "what it has to do with stands under another condition of the template"
+
+
 def paths(text: str) -> list[tuple[str, ...] | None]:
     return [u.path for u in uses(text)]
 
@@ -151,7 +170,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=14))
 def test_no_text_of_a_template_crashes(pieces: list[str]) -> None:
     text = "".join(pieces)

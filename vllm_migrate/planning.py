@@ -616,7 +616,8 @@ def _insert(
 
 def add_words(ctx: SiteContext, words: Sequence[str], holes: tuple[str, ...] = ()) -> Change:
     """Return the change that adds words last at a command line. Raises NoFix where there is no place."""
-    if ctx.site.word_home is not None:
+    last = ctx.site.words[-1] if ctx.site.words else None
+    if ctx.site.word_home is not None and (last is None or last.branch == -1):
         return InsertWords(ctx.site.word_home, words, holes)
     anchor = last_word(ctx)
     if anchor is None:
@@ -634,7 +635,7 @@ def last_word(ctx: SiteContext) -> Word | None:
     """Return the word after which an added option goes: the last that belongs to this site alone."""
     others = {id(w) for s in ctx.reading.sites if s is not ctx.site for w in s.words}
     for word in reversed(ctx.site.words):
-        if word.splits or word.locked or word.guarded or id(word) in others:
+        if word.splits or word.locked or word.guarded or word.branch != -1 or id(word) in others:
             continue
         return word
     return None

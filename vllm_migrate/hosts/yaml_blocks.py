@@ -8,6 +8,8 @@ from vllm_migrate.hosts.yaml_mask import Mask
 from vllm_migrate.model import CannotRender
 from vllm_migrate.text import line_start, next_line
 
+ELSE = ("else", "elif")
+
 
 def quiet(text: str, mask: Mask, start: int, end: int) -> bool:
     """Tell whether only blanks and comments stand between two places."""
@@ -23,7 +25,7 @@ def quiet(text: str, mask: Mask, start: int, end: int) -> bool:
 def branches(text: str, mask: Mask, start: int, end: int) -> bool:
     """Tell whether nothing but `else` stands between two places: both branches go."""
     actions = [a for a in mask.within(start, end) if a.word != "/*"] if mask.actions else []
-    if len(actions) != 1 or actions[0].word != "else" or not actions[0].alone:
+    if len(actions) != 1 or actions[0].word not in ELSE or not actions[0].alone:
         return False
     return quiet(text, mask, start, actions[0].start) and quiet(text, mask, actions[0].end, end)
 
@@ -41,9 +43,9 @@ def widened(text: str, mask: Mask, start: int, end: int) -> tuple[int, int]:
         if not (quiet(text, mask, above.end, start) and quiet(text, mask, end, below.start)):
             break
         first, last = above.word, below.word
-        if last == "else" and (above.step == 1 or first == "else"):
+        if last in ELSE and (above.step == 1 or first in ELSE):
             raise CannotRender("it is all of one branch of a template action that has others: decide by hand")
-        if below.step != -1 or not (above.step == 1 or first == "else"):
+        if below.step != -1 or not (above.step == 1 or first in ELSE):
             break
         # The last branch of several may go alone.
         low = line_start(text, above.start)

@@ -236,6 +236,7 @@ class Reader:
         if mask.actions and self.document.region.parent is None:
             for word in site.words:
                 place = word.place
+                word.branch = mask.branch(place.start)
                 if not mask.whole(place.start, place.end):
                     word.locked = word.locked or "inside a template action"
 

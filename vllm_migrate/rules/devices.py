@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, find, has_dynamic
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.model import Change, InsertEntry, Remove, Rename, Variable
-from vllm_migrate.planning import NoFix, add_words, all_glued
+from vllm_migrate.planning import APART, NoFix, add_words, all_glued
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.rules.registry import Rule
 
@@ -243,6 +243,8 @@ def _changes(ctx: SiteContext, variable: Variable, text: str) -> list[Change] | 
         return None
     words = [f"{OPTION}={text}"] if all_glued(ctx) else [OPTION, text]
     try:
+        if variable.branch != -1:
+            raise NoFix(APART)
         return [Remove(variable), add_words(ctx, words, variable.holes)]
     except NoFix:
         return None
