@@ -105,6 +105,18 @@ def test_an_option_given_once_in_each_branch_stays_in_each(tmp_path: Path) -> No
     assert texts["templates/deployment.yaml"].endswith(branches.replace("text-format", "content-format"))
 
 
+def test_an_object_is_rewritten_under_each_condition_by_itself(tmp_path: Path) -> None:
+    branches = """\
+            {{- if .Values.plain }}
+            - --kv-transfer-config={"kv_connector":"LMCacheConnector","kv_role":"kv_both"}
+            {{- else }}
+            - --kv-transfer-config={"kv_connector":"LMCacheConnector","kv_role":"kv_consumer"}
+            {{- end }}
+"""
+    _, texts = fixed(chart(tmp_path, **{"templates/deployment.yaml": DEPLOYMENT + branches}))
+    assert texts["templates/deployment.yaml"].endswith(branches.replace("LMCacheConnector", "LMCacheConnectorV1"))
+
+
 def test_what_is_added_is_added_under_no_condition(tmp_path: Path) -> None:
     variables = """\
           env:

@@ -187,17 +187,27 @@ def _groups(ctx: SiteContext, answers: Sequence[Answer]) -> list[list[Answer]]:
         parent[root(a)] = root(b)
 
     present = {a.option for a in ctx.arguments if a.option}
+
+    def own(answer: Answer, option: str) -> bool:
+        return bool(answer.key) and answer.argument is not None and answer.argument.option == option
+
+    filled = {r.option for a in answers for r in a.results if (r.path or r.option in present) and not own(a, r.option)}
+
+    def base(answer: Answer, option: str) -> tuple[object, ...]:
+        # An object that only changes inside is rewritten where it stands, under each condition by itself.
+        return ("base", option) if option in filled else ("base", option, _branch(answer))
+
     for answer in answers:
         me = ("answer", id(answer))
         if answer.argument is not None:
             join(me, ("argument", id(answer.argument)))
             if answer.key or answer.argument.path:
-                join(me, ("base", answer.argument.option))
+                join(me, base(answer, answer.argument.option))
         if answer.variable is not None:
             join(me, ("variable", id(answer.variable)))
         for result in answer.results:
             if result.option and (result.path or result.option in present):
-                join(me, ("base", result.option))
+                join(me, base(answer, result.option))
             elif result.option:
                 join(me, ("new", result.option))
             else:
