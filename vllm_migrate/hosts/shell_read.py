@@ -214,7 +214,8 @@ class Reader:
             self.used.add(id(flat.words))
             if flat.script is self.script and flat.words.kind == "string" and flat.lexeme.quoted:
                 flat.word.locked = _UNSPLIT
-        site.open = any(word.splits for word in site.words)
+        # What is there only where a variable is set is not all that may be there.
+        site.open = any(w.splits for w in site.words) or any(f.script.is_where_set(f.words) for f in flats)
         homes = [f.words for f in flats[max(launch.first - 1, 0) :]]
         own = self.script.lists[id(node)]
         fixed = [h for h in homes if h.parent is None]

@@ -21,6 +21,9 @@ from vllm_migrate.text import Region, Span
 _LIST_NAME = re.compile(
     r"ARGS?(?:_|$)|OPT(?:ION)?S?(?:_|$)|FLAGS?(?:_|$)|PARAMS?(?:_|$)|EXTRA|ARGUMENTS", re.IGNORECASE
 )
+_WHERE_SET = re.compile(
+    r"\$\{\w+:?\+(--[a-z][\w-]*(?:[ =](?:[\w./:-]+|\$\w+|\$\{\w+\}|\"\$\w+\"|\"\$\{\w+\}\"))?)\}"
+)
 _LETTER = re.compile("[\ue000-\uf8ff]")
 LIMIT = 12
 """How many layers of expansion and guests are followed."""
@@ -101,6 +104,8 @@ class Script:
     commands: list[Node] = field(default_factory=list)
     homes: dict[int, WordList] = field(default_factory=dict)
     """The list of every item of the script."""
+    given: dict[tuple[int, int], WordList] = field(default_factory=dict)
+    """Words of `${X:+…}` by the list and token they stand at."""
     chosen: dict[str, Binding] = field(default_factory=dict)
     """Of several values a variable may have, the one that is being read."""
 
@@ -433,8 +438,37 @@ class Script:
                     if inner is not None:
                         out += inner
                         continue
+            given = self._where_set(words, index, lexeme)
+            if given is not None:
+                out += [Flat(given, i, self) for i in range(len(given.tokens))]
+                continue
             out.append(Flat(words, index, self))
         return out
+
+    def is_where_set(self, words: WordList) -> bool:
+        return any(w is words for w in self.given.values())
+
+    def _where_set(self, words: WordList, index: int, lexeme: Lexeme) -> WordList | None:
+        """Return the words of `${X:+--option value}`, which are there where the variable is set."""
+        hole = lexeme.lone_hole
+        found = _WHERE_SET.fullmatch(hole.spelled) if hole is not None and hole.form == "other" else None
+        if hole is None or found is None or hole.quoted or words.region is not self.region or words.kind != "command":
+            return None
+        known = self.given.get((id(words), index))
+        if known is None:
+            low = hole.start + found.start(1)
+            if self.text[hole.start : hole.end] != hole.spelled:
+                return None
+            tokens = [Token(m.start() + low, m.end() + low) for m in re.finditer(r"\S+", found[1])]
+            for token in tokens:
+                token.lexeme = Scanner(self.text, token.end, nested=None).word(token.start)
+            known = WordList(self.region, "array", tokens, low)
+            known.script, known.node = self, words.node
+            known.prefer, known.spellings = words.prefer, words.spellings
+            for i in range(len(tokens)):
+                self.word(known, i).locked = f"it is given only where {hole.name or 'a variable'} is set"
+            self.given[(id(words), index)] = known
+        return known
 
     def _reference(self, words: WordList, lexeme: Lexeme, use: Node) -> tuple[Script, Node, Hole] | None:
         """Return the variable a word is an expansion of, with the script and place it is expanded at."""
