@@ -171,7 +171,8 @@ def _certain(refusal: Refusal, words: Sequence[Word], unsure: bool) -> bool:
         # What must not be edited may not be a word of this launch at all.
         return False
     if refusal.kind == "unrecognized" and not words[refusal.words[0]].text.startswith("-"):
-        return not unsure and all(w.literal for w in words[: refusal.words[0]])
+        # A template's `{{ name }}` is several words to the shell.
+        return not unsure and all(w.literal and not _unknown(w.text) for w in words)
     return not any(words[i].splits for i in refusal.words)
 
 
