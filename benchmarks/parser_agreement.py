@@ -19,10 +19,12 @@ from pathlib import Path
 from asking import add_options, asked
 from lines import Line, Maker
 
-from vllm_migrate import catalog
+from vllm_migrate import catalog, migrations
+from vllm_migrate.catalog import Catalog
 from vllm_migrate.config import Config
-from vllm_migrate.engine import run_text
+from vllm_migrate.engine import File, read
 from vllm_migrate.findings import Finding
+from vllm_migrate.judging import Data, judge
 
 VERSIONS = (
     "0.6.0", "0.6.6", "0.8.2", "0.8.5", "0.9.2", "0.10.1", "0.11.0", "0.12.0", "0.16.0", "0.23.0", "0.28.0", "0.33.0",
@@ -30,23 +32,25 @@ VERSIONS = (
 _CHUNK = 400
 
 
-def judged(lines: list[Line], version: str) -> list[list[Finding]]:
-    """Return the errors the tool reports for each line."""
+def judged(lines: list[Line], version: str, data: Data) -> list[list[Finding]]:
+    """Return the errors the tool reports for each line. Fixes are not planned: they decide nothing here."""
     out: list[list[Finding]] = []
     for start in range(0, len(lines), _CHUNK):
         part = lines[start : start + _CHUNK]
         text = "".join(shlex.join(line.argv()) + "\n" for line in part)
-        report = run_text("lines.sh", text.encode(), Path("/"), Config(to=(version,)))
+        file = read("lines.sh", text.encode(), Path("/"))
+        assert isinstance(file, File)
+        found = judge(file.path, file.source, file.reading, data, version, lambda _folder: ()).findings
         errors: list[list[Finding]] = [[] for _ in part]
-        for finding in report.findings():
+        for finding in found:
             if finding.severity == "error":
                 errors[text.count("\n", 0, finding.span.start)].append(finding)
         out += errors
     return out
 
 
-def made(version: str, count: int, seed: int) -> list[Line]:
-    maker = Maker(catalog.load(), version, seed)
+def made(known: Catalog, version: str, count: int, seed: int) -> list[Line]:
+    maker = Maker(known, version, seed)
     return [maker.line(i) for i in range(count)]
 
 
@@ -58,9 +62,10 @@ def main() -> int:
     parser.add_argument("versions", nargs="*", default=VERSIONS)
     options = parser.parse_args()
     total, agreed, wrong = 0, 0, 0
+    data = Data(catalog.load(), migrations.load(), Config())
     for version in options.versions:
-        lines = made(version, options.count, options.seed)
-        verdicts, errors = asked([line.argv() for line in lines], version, options), judged(lines, version)
+        lines = made(data.catalog, version, options.count, options.seed)
+        verdicts, errors = asked([line.argv() for line in lines], version, options), judged(lines, version, data)
         bad = [
             (line, verdict, found)
             for line, verdict, found in zip(lines, verdicts, errors, strict=True)

@@ -55,7 +55,7 @@ def _candidates(
     tail = 0
     while tail < len(old) - head and tail < len(new) - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    out: list[str | None] = []
+    out: list[str | None] = [_turned(source, lexeme, text, holes, prefer)]
     middle = text[head : len(text) - tail]
     stop = len(old) - tail
     quote = _context(lexeme, head, stop)
@@ -74,6 +74,15 @@ def _candidates(
     out.append(_whole(lexeme, text, holes, prefer))
     out.append(shell_quote.quote(text, holes, prefer=prefer))
     return out
+
+
+def _turned(source: str, lexeme: Lexeme, text: str, holes: Sequence[str], prefer: str) -> str | None:
+    """Spell a word of one pair of double quotes in single ones where it would need escapes it did not have."""
+    one = {run.quote for run in lexeme.runs} == {"double"} and len({run.string for run in lexeme.runs}) == 1
+    if not one or prefer != "single" or "'" in text or any(is_hole(c) for c in text):
+        return None
+    escaped = "\\" in source[lexeme.start : lexeme.end]
+    return None if escaped or "\\" not in shell_quote.escape_double(text, holes) else f"'{text}'"
 
 
 def _whole(lexeme: Lexeme, text: str, holes: Sequence[str], prefer: str) -> str | None:

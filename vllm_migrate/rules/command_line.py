@@ -266,15 +266,18 @@ def _checks(ctx: SiteContext, line: CommandLine, unsure: bool) -> Iterator[Answe
     if line.config is not None or unsure:
         # What the file or the expansion adds may be just what is missing.
         return
+    checks = ctx.target.section("checks")
+    concerned = {n for attrs in checks.values() for n in names_in(attrs["when"])}
+    concerned |= {_destination(row["option"], {}) for row in registered()}
+    if not concerned & {_destination(o, ctx.target.section("options")[o]) for o in line.words}:
+        return
     values = _values(ctx, line)
-    for message, attrs in ctx.target.section("checks").items():
+    for message, attrs in checks.items():
         if evaluate(attrs["when"], values) in (UNKNOWN, False, None):
             continue
         given = [n for n in names_in(attrs["when"]) if _option_of(ctx, n) in line.words]
         if given:
             yield _told(ctx, line, _option_of(ctx, given[0]), message.removeprefix("Error: "))
-
-
     for row in registered():
         option, values_of = row["option"], ctx.target.section(row["section"])
         value = line.values.get(option)
@@ -306,7 +309,6 @@ def _values(ctx: SiteContext, line: CommandLine) -> dict[str, Any]:
     return out
 
 
-@lru_cache(maxsize=16)
 def _defaults(release: Release, surface: str) -> dict[str, Any]:
     """Return destination -> what it is where nothing is given."""
     return {
