@@ -35,9 +35,10 @@ def refused_together(
 ) -> Iterator[tuple[Place, str]]:
     """Give what a config class refuses of fields that are right one by one: the keys that lead there, and why."""
     fields = release.config_fields(class_name)
+    dashes = release.section("configs").get(class_name, {}).get("dashes")
     values: dict[str, Any] = {}
     for name, attrs in fields.items():
-        given = value.get(name, value.get(name.replace("_", "-"), _UNKNOWN))
+        given = value.get(name, value.get(name.replace("_", "-"), _UNKNOWN) if dashes else _UNKNOWN)
         if given is not _UNKNOWN:
             values[name] = UNKNOWN if has_dynamic(given) else given
             config = attrs.get("config")

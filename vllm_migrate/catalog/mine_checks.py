@@ -147,7 +147,7 @@ class _Walk:
             if "*" in self.changed or self.changed & set(names_in(test)):
                 raise _Unclear
         except _Unclear:
-            if _leaves(node.body) and not isinstance(node.body[0], ast.Raise):
+            if _leaves(node.body) and not isinstance(node.body[-1], ast.Raise):
                 # What comes after depends on what cannot be told.
                 held.append(["get", "?"])
             return
@@ -235,7 +235,25 @@ def _condition(node: ast.expr, names: dict[str, Condition | None]) -> Condition:
         return _comparison(node, names)
     if isinstance(node, ast.Call):
         return _called(node, names)
+    if isinstance(node, ast.ListComp):
+        return _any_of(node, names)
     raise _Unclear
+
+
+def _any_of(node: ast.ListComp, names: dict[str, Condition | None]) -> Condition:
+    """Read `[… for a, b in ((…), …) if test]` as: the test holds for one of the rows."""
+    loop = node.generators[0]
+    rows = loop.iter.elts if isinstance(loop.iter, (ast.Tuple, ast.List)) else []
+    target = loop.target.elts if isinstance(loop.target, ast.Tuple) else []
+    if len(node.generators) != 1 or len(loop.ifs) != 1 or not rows or not target:
+        raise _Unclear
+    out: list[Condition] = []
+    for row in rows:
+        if not isinstance(row, ast.Tuple) or len(row.elts) != len(target):
+            raise _Unclear
+        bound = {t.id: _condition(e, names) for t, e in zip(target, row.elts, strict=True) if isinstance(t, ast.Name)}
+        out.append(_condition(loop.ifs[0], {**names, **bound}))
+    return ["or", *out]
 
 
 def _comparison(node: ast.Compare, names: dict[str, Condition | None]) -> Condition:

@@ -139,6 +139,7 @@ def judge_command_line(ctx: SiteContext, line: CommandLine, answers: Sequence[An
     yield from found
     yield from _unloaded(ctx)
     yield from _checks(ctx, line, unsure)
+    _looked_up(ctx, line, answers)
     if not line.refusals and all(w.literal for w in words) and not unsure:
         for answer in answers:
             argument = answer.argument
@@ -292,6 +293,17 @@ def _checks(ctx: SiteContext, line: CommandLine, unsure: bool) -> Iterator[Answe
             answer.finding.code, answer.finding.help = "VM104", f"It takes: {names}."
             answer.finding.withheld = "which value is meant cannot be told"
             yield answer
+
+
+def _looked_up(ctx: SiteContext, line: CommandLine, answers: Sequence[Answer]) -> None:
+    """A name nobody looks up at this launch stops nothing, whatever became of it."""
+    rows = {row["option"]: row for row in registered() if "key" not in row}
+    for answer in answers:
+        row = rows.get(answer.argument.option) if answer.argument is not None else None
+        if row is None or answer.finding.code != "VM104" or answer.finding.severity != "error":
+            continue
+        if evaluate(row["when"], _values(ctx, line)) in (False, None):
+            answer.finding.severity = "warning"
 
 
 @lru_cache(maxsize=1)
