@@ -297,7 +297,8 @@ def _checks(ctx: SiteContext, line: CommandLine, unsure: bool) -> Iterator[Answe
 
 def _looked_up(ctx: SiteContext, line: CommandLine, answers: Sequence[Answer]) -> None:
     """A name nobody looks up at this launch stops nothing, whatever became of it."""
-    rows = {row["option"]: row for row in registered() if "key" not in row}
+    refused = {refusal.option for refusal in line.refusals}
+    rows = {row["option"]: row for row in registered() if "key" not in row and row["option"] not in refused}
     for answer in answers:
         row = rows.get(answer.argument.option) if answer.argument is not None else None
         if row is None or answer.finding.code != "VM104" or answer.finding.severity != "error":
