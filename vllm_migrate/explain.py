@@ -69,7 +69,8 @@ def _entries(what: str, migrations: Migrations) -> list[Migration]:
     named = [m for m in migrations.all if any(_means(n, wanted) for n in (m.name, *m.names))]
     low = name.lower()
     valued = [m for m in migrations.all if m not in named and low in {v.lower() for v in m.values}]
-    return named + valued
+    # What a launch says comes first; modules that few import come last.
+    return sorted(named + valued, key=lambda m: m.surface == "import")
 
 
 def _means(name: str, wanted: str) -> bool:
