@@ -40,6 +40,11 @@ class Refusal:
     words: tuple[int, ...]
     option: str = ""
 
+    @property
+    def brief(self) -> str:
+        """The message without the list of choices."""
+        return self.message.partition(" (choose from")[0] if self.kind == "choice" else self.message
+
 
 @dataclass
 class CommandLine:

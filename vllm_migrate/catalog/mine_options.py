@@ -268,10 +268,7 @@ def config_file_values(tree: Tree) -> list[str]:
     switch: true becomes the bare option and false nothing; no: false becomes `--no-x` where there is one;
     list: each item is a word; object: becomes JSON.
     """
-    text = ""
-    for node in ast.walk(ast.parse(_parser_source(tree) or "pass")):
-        if isinstance(node, ast.FunctionDef) and node.name.endswith("load_config_file"):
-            text = ast.unparse(node)
+    text = _method(tree, "load_config_file") or _method(tree, "_load_config_file")
     marks = {"switch": "isinstance(value, bool)", "no": "--no-", "list": "isinstance(value, list)"}
     marks["object"] = "isinstance(value, dict)"
     return [name for name, mark in marks.items() if mark in text]

@@ -46,10 +46,13 @@ _HELP = {
     "together": "Add what it needs, or take it away.",
     "usage": "Write the line the way the message says.",
 }
-
-
 _PLACEHOLDER = re.compile(r"\$[{(]?\w|\{\{|<[\w -]+>|\.\.\.|…")
 """What another program, or a reader, puts in place before vLLM sees the text."""
+
+
+def code_of(refusal: Refusal) -> str:
+    """Return the code a refusal is reported under."""
+    return _CODES.get(refusal.kind, "VM107")
 
 
 def _unknown(text: str) -> bool:
@@ -204,28 +207,20 @@ def _stray_words(ctx: SiteContext, refused: bool) -> Iterator[Answer]:
 
 
 def _refusal(ctx: SiteContext, refusal: Refusal) -> Answer:
-    code = _CODES.get(refusal.kind, "VM107")
     words = [ctx.site.words[i] for i in refusal.words]
-    # The choices are listed in the help.
-    message = refusal.message.partition(" (choose from")[0] if refusal.kind == "choice" else refusal.message
-    argument = _argument(ctx, words)
     subject = refusal.option or (words[0].text.partition("=")[0] if words else "model_tag")
     subject = subject if subject.strip() else repr(subject)
-    if argument is not None and argument.option:
-        finding = finding_of(ctx, code, "error", argument, message, None, subject)
-    else:
-        item: Any = words[0] if words else ctx.site.words[0] if ctx.site.words else ctx.site
-        finding = ctx.finding(code, "error", subject, message, item, site=ctx.site)
+    answer = _answer(ctx, code_of(refusal), words, subject, refusal.brief)
+    finding, argument = answer.finding, answer.argument
     finding.help = _HELP.get(refusal.kind, "")
     if words and not words[0].text.strip():
         finding.help = "A backslash goes on to the next line only where nothing follows it, not even a space."
     if refusal.kind == "choice" and argument is not None:
         choices = [spell(c) for c in argument.attrs.get("choices", ())]
         finding.help = "It takes: " + ", ".join(choices[:12]) + (", …" if len(choices) > 12 else ".")
-    finding.withheld = "what is meant cannot be told"
     if refusal.kind == "value" and argument is not None and str(argument.attrs.get("type", "")).startswith("json"):
         return _literal(finding, argument)
-    return Answer(finding, [], "unsafe", argument=argument)
+    return answer
 
 
 def _literal(finding: Finding, argument: Argument) -> Answer:
@@ -267,30 +262,29 @@ def _checks(ctx: SiteContext, line: CommandLine, unsure: bool) -> Iterator[Answe
     if line.config is not None or unsure:
         # What the file or the expansion adds may be just what is missing.
         return
-    checks = ctx.target.section("checks")
-    concerned = {n for attrs in checks.values() for n in names_in(attrs["when"])}
-    concerned |= {_destination(row["option"], {}) for row in registered()}
-    if not concerned & {_destination(o, ctx.target.section("options")[o]) for o in line.words}:
-        return
-    values = _values(ctx, line)
-    for message, attrs in checks.items():
-        if evaluate(attrs["when"], values) in (UNKNOWN, False, None):
+    options = ctx.target.section("options")
+    given = {_destination(option, options[option]): option for option in line.words}
+    values: dict[str, Any] = {}
+    for message, attrs in ctx.target.section("checks").items():
+        mine = [given[n] for n in names_in(attrs["when"]) if n in given]
+        if not mine:
             continue
-        given = [n for n in names_in(attrs["when"]) if _option_of(ctx, n) in line.words]
-        if given:
-            yield _told(ctx, line, _option_of(ctx, given[0]), message.removeprefix("Error: "))
+        values = values or _values(ctx, line)
+        if evaluate(attrs["when"], values) not in (UNKNOWN, False, None):
+            yield _told(ctx, line, mine[0], message.removeprefix("Error: "))
     for row in registered():
-        option, values_of = row["option"], ctx.target.section(row["section"])
+        option, names = row["option"], ctx.target.section(row["section"])
         value = line.values.get(option)
         if "key" in row:
             held = value if isinstance(value, dict) else {}
             value = None if held.get(row["unless_key"]) else held.get(row["key"])
-        if not isinstance(value, str) or not value or not values_of or value in values_of:
+        if not isinstance(value, str) or not value or not names or value in names:
             continue
-        if evaluate(row["when"], values) is not UNKNOWN and evaluate(row["when"], values):
-            names = ", ".join(sorted(values_of))
+        values = values or _values(ctx, line)
+        looked_up = evaluate(row["when"], values)
+        if looked_up is not UNKNOWN and looked_up:
             answer = _told(ctx, line, option, row["message"].format(value=value))
-            answer.finding.code, answer.finding.help = "VM104", f"It takes: {names}."
+            answer.finding.code, answer.finding.help = "VM104", f"It takes: {', '.join(sorted(names))}."
             answer.finding.withheld = "which value is meant cannot be told"
             yield answer
 
@@ -299,11 +293,13 @@ def _looked_up(ctx: SiteContext, line: CommandLine, answers: Sequence[Answer]) -
     """A name nobody looks up at this launch stops nothing, whatever became of it."""
     refused = {refusal.option for refusal in line.refusals}
     rows = {row["option"]: row for row in registered() if "key" not in row and row["option"] not in refused}
+    values: dict[str, Any] = {}
     for answer in answers:
         row = rows.get(answer.argument.option) if answer.argument is not None else None
         if row is None or answer.finding.code != "VM104" or answer.finding.severity != "error":
             continue
-        if evaluate(row["when"], _values(ctx, line)) in (False, None):
+        values = values or _values(ctx, line)
+        if evaluate(row["when"], values) in (False, None):
             answer.finding.severity = "warning"
 
 
@@ -334,24 +330,18 @@ def _destination(option: str, attrs: Mapping[str, Any]) -> str:
     return attrs.get("dest") or option.lstrip("-").replace("-", "_")
 
 
-def _option_of(ctx: SiteContext, name: str) -> str:
-    option = "--" + name.replace("_", "-")
-    if option in ctx.target.section("options"):
-        return option
-    for key, attrs in ctx.target.section("options").items():
-        if attrs.get("dest") == name:
-            return key
-    return option
-
-
 def _told(ctx: SiteContext, line: CommandLine, option: str, message: str) -> Answer:
     words = [ctx.site.words[i] for i in line.words[option]]
+    answer = _answer(ctx, "VM112", words, option, message)
+    answer.finding.help = _HELP["together"]
+    answer.finding.withheld = "which of the two is meant cannot be told"
+    return answer
+
+
+def _answer(ctx: SiteContext, code: str, words: Sequence[Word], subject: str, message: str) -> Answer:
+    """Return an answer without a fix about some words; about the launch where there are none."""
     argument = _argument(ctx, words)
-    finding: Finding
-    if argument is not None:
-        finding = finding_of(ctx, "VM112", "error", argument, message, None, option)
-    else:
-        finding = ctx.finding("VM112", "error", option, message, words[0], site=ctx.site)
-    finding.help = "Add what it needs, or take it away."
-    finding.withheld = "which of the two is meant cannot be told"
+    item: Any = argument.item if argument is not None else words[0] if words else next(iter(ctx.site.words), ctx.site)
+    finding = ctx.finding(code, "error", subject, message, item, site=ctx.site)
+    finding.withheld = "what is meant cannot be told"
     return Answer(finding, [], "unsafe", argument=argument)

@@ -10,9 +10,8 @@ from vllm_migrate.arguments import Argument, has_dynamic
 from vllm_migrate.catalog.command_line import read_command_line
 from vllm_migrate.planning import Answer
 from vllm_migrate.rules.answers import finding_of
+from vllm_migrate.rules.command_line import code_of
 from vllm_migrate.rules.context import SiteContext
-
-_CODES = {"unrecognized": "VM106", "ambiguous": "VM106", "choice": "VM104"}
 
 
 def words_of(key: str, value: Any, ways: Sequence[str]) -> list[str]:
@@ -46,8 +45,7 @@ def judge_entries(ctx: SiteContext, answers: Sequence[Answer]) -> Iterator[Answe
             if refusal.kind == "usage" or (refusal.kind == "count" and not refusal.option):
                 # The model may come from the command line.
                 continue
-            message = refusal.message.partition(" (choose from")[0]
-            finding = finding_of(ctx, _CODES.get(refusal.kind, "VM107"), "error", argument, message, None)
+            finding = finding_of(ctx, code_of(refusal), "error", argument, refusal.brief, None)
             finding.withheld = "what is meant cannot be told"
             finding.help = _help(entry.value)
             yield Answer(finding, [], "unsafe", argument=argument)

@@ -12,7 +12,7 @@ from vllm_migrate.findings import Severity
 from vllm_migrate.migrations import Migration, spell
 from vllm_migrate.model import Dynamic
 from vllm_migrate.planning import Answer
-from vllm_migrate.refusals import UNEXPECTED, refusals
+from vllm_migrate.refusals import UNEXPECTED, refusals, refused_together
 from vllm_migrate.rules.answers import answer_for, finding_of
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.schemacheck import Place
@@ -50,6 +50,18 @@ def judge_object(
             yield answer
         if not done and inner:
             yield from judge_object(ctx, argument, inner, value, here, below)
+    if not path and not refused and argument.entry is not None and not argument.locked:
+        # Of words the parser's own reading tells.
+        yield from _together(ctx, argument, config, held)
+
+
+def _together(ctx: SiteContext, argument: Argument, config: str, held: dict[str, Any]) -> Iterator[Answer]:
+    """What the class refuses of fields that are right one by one."""
+    for _, message in refused_together(ctx.target, config, held):
+        finding = finding_of(ctx, "VM112", "error", argument, f"{argument.subject}: {message}", None)
+        finding.help = "Add what it needs, or take it away."
+        finding.withheld = "which of the two is meant cannot be told"
+        yield Answer(finding, [], "unsafe", argument=argument)
 
 
 def judge_key(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:

@@ -14,7 +14,6 @@ from vllm_migrate.planning import (
     object_of,
     value_text,
 )
-from vllm_migrate.refusals import refusals, refused_together
 from vllm_migrate.rules.answers import answer_for, finding_of
 from vllm_migrate.rules.command_line import judge_command_line, misused_words, parsed
 from vllm_migrate.rules.config_entries import judge_entries
@@ -166,8 +165,6 @@ def _accepted(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
         held = object_of(argument)
         if held is not None:
             yield from judge_object(ctx, argument, config, held)
-            if argument.entry is not None and not argument.locked:
-                yield from _together(ctx, argument, config, held)
     if found:
         return
     for migration in ctx.migrations.named("option", argument.option):
@@ -179,17 +176,6 @@ def _accepted(ctx: SiteContext, argument: Argument) -> Iterator[Answer]:
         elif migration.deprecated_in and not migration.gone(target) and _announced(ctx, migration):
             finding = finding_of(ctx, "VM105", "info", argument, migration.title, migration)
             yield answer_for(ctx, finding, migration, argument, value)
-
-
-def _together(ctx: SiteContext, argument: Argument, config: str, held: dict[str, Any]) -> Iterator[Answer]:
-    """What the class of an object refuses of fields that are right one by one."""
-    if refusals(ctx.target, config, held):
-        return
-    for _, message in refused_together(ctx.target, config, held):
-        finding = finding_of(ctx, "VM112", "error", argument, f"{argument.subject}: {message}", None)
-        finding.help = "Add what it needs, or take it away."
-        finding.withheld = "which of the two is meant cannot be told"
-        yield Answer(finding, [], "unsafe", argument=argument)
 
 
 def _announced(ctx: SiteContext, migration: Migration) -> bool:
