@@ -204,3 +204,27 @@ def test_one_text(tmp_path: Path) -> None:
     report = run_text("s.sh", b"vllm serve m --swap-space 4\r\n", tmp_path, TO)
     assert report.files[0].fixed is not None
     assert report.files[0].fixed.raw == b"vllm serve m\r\n"
+
+
+KUSTOMIZATION = "resources:\n  - {}\nimages:\n  - name: vllm/vllm-openai\n    newTag: {}\n"
+
+
+def test_a_kustomization_says_which_image_its_manifests_run(tmp_path: Path) -> None:
+    put(tmp_path, {"pod.yaml": pod("vllm/vllm-openai:v0.8.5", "--port=1", env=DEVICES)})
+    put(tmp_path, {"kustomization.yaml": KUSTOMIZATION.format("pod.yaml", "v0.22.0")})
+    report = run([tmp_path / "pod.yaml"], tmp_path, replace(TO, fix=False))
+    assert found(report, "VM204")[0].origin == "0.22.0"
+
+
+def test_overlays_on_different_releases_are_not_guessed_between(tmp_path: Path) -> None:
+    put(tmp_path, {"base/pod.yaml": pod("vllm/vllm-openai", "--port=1", "--swap-space=4")})
+    put(tmp_path, {"base/kustomization.yaml": "resources:\n  - pod.yaml\n"})
+    for name, tag in (("dev", "v0.22.0"), ("prod", "v0.10.0")):
+        put(tmp_path, {f"{name}/kustomization.yaml": KUSTOMIZATION.format("../base", tag)})
+    report = run([tmp_path], tmp_path, replace(TO, fix=False))
+    assert "0.10.0, 0.22.0" in found(report, "VM508")[0].message
+
+
+def test_a_launch_that_names_its_model_does_not_rely_on_the_default_one(tmp_path: Path) -> None:
+    put(tmp_path, {"run.sh": "vllm serve $MODEL --port 1\n", "requirements.txt": "vllm==0.9.1\n"})
+    assert "--model" not in found(run([tmp_path], tmp_path, replace(TO, fix=False)), "VM109")[0].subject

@@ -79,6 +79,11 @@ class Tree:
         readings = [(p, self.files[p].reading) for p in sorted(self._folders.get(name, ()))]
         return [(p, reading) for p, reading in readings if not reading.documentation]
 
+    def read_kustomization(self, name: str) -> None:
+        """Read what stands in a folder whose kustomization may set the tags of its manifests."""
+        if name not in self._looked and any((self.root / name / k).is_file() for k in _KUSTOMIZATIONS):
+            self.folder(name)
+
     def _look(self, name: str) -> None:
         import os
 
@@ -100,6 +105,7 @@ class Tree:
                 self.add(file)
 
 
+_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
 _PIN_NAMES = ("dockerfile", "containerfile", "requirements", "constraints", "pyproject.toml", "setup.py", "setup.cfg")
 _PIN_ENDS = (
     ".dockerfile", ".yaml", ".yml", ".env", "environment.yml", "-requirements.txt", "_requirements.txt",
@@ -258,8 +264,11 @@ def _run(files: Iterable[tuple[str, bytes]], root: Path, settings: Config, named
 def _judge_all(tree: Tree, data: Data, target: str | None, paths: Iterable[str]) -> None:
     from vllm_migrate.hosts.kustomize import hold
 
+    paths = sorted(paths)
+    for folder in {posixpath.dirname(path) for path in paths}:
+        tree.read_kustomization(folder)
     hold({path: file.reading for path, file in tree.files.items()})
-    for path in sorted(paths):
+    for path in paths:
         file = tree.files[path]
         file.judged = judge(path, file.source, file.reading, data, target, tree.folder)
 

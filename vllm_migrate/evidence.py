@@ -60,16 +60,21 @@ def origin_of(site: Site, path: str, reading: Reading, config: Config, folder: R
     The examples of a document are each their own: a pin in one says nothing of the next.
     """
     levels: list[Callable[[], list[tuple[str, Pin]]]] = [
-        lambda: [(path, p) for p in site.pins],
-        lambda: [(path, p) for p in reading.pins if site.owner and p.owner == site.owner],
-        lambda: [] if reading.documentation else [(path, p) for p in reading.pins],
+        lambda: _standing(path, site.pins),
+        lambda: _standing(path, (p for p in reading.pins if site.owner and p.owner == site.owner)),
+        lambda: [] if reading.documentation else _standing(path, reading.pins),
     ]
     return _nearest(levels, path, config, folder)
 
 
 def origin_of_file(path: str, reading: Reading, config: Config, folder: Readings) -> Origin:
     """Return the release that holds for what belongs to no launch (a dependency, an import)."""
-    return _nearest([lambda: [(path, p) for p in reading.pins]], path, config, folder)
+    return _nearest([lambda: _standing(path, reading.pins)], path, config, folder)
+
+
+def _standing(path: str, pins: Iterable[Pin]) -> list[tuple[str, Pin]]:
+    """Return pins with where they are: for one that another file decides, those that decide."""
+    return [placed for p in pins for placed in (p.set_by or [(path, p)])]
 
 
 def _nearest(

@@ -155,6 +155,8 @@ class Pin(Item):
     parts: for texts split over two places (image repository and tag): the other part's text.
     owner: key of the scope it belongs to: sites with the same owner are governed by it.
     effective: the full reference in effect, where a file beside this one overrides a default written here.
+    replaces: name of the images whose tag this pin sets in other files (a kustomization's `images:`).
+    set_by: path and pin of those that decide what is in effect in place of this one.
     """
 
     kind: str = ""
@@ -165,6 +167,8 @@ class Pin(Item):
     prefix: str = ""
     suffix: str = ""
     effective: str = ""
+    replaces: str = ""
+    set_by: list[tuple[str, Pin]] = field(default_factory=list, repr=False)
 
     @property
     def whole(self) -> str:

@@ -1,4 +1,4 @@
-"""What Kustomize patches say about the lists of other files: operations that count their items.
+"""What a kustomization says about other files: operations that count the items of lists, tags of images.
 
 A JSON 6902 patch names an item of a list by its number. Taking an item away in the base moves the
 numbers of those after it, so lists that a patch counts in are left alone up to the item it names.
@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from vllm_migrate.hosts.yaml_tree import Node
-from vllm_migrate.model import Item, Reading
+from vllm_migrate.model import Item, Pin, Reading
 
 OPERATION = "an operation on a list of another file: take the whole operation out by hand"
 _COUNTED = re.compile(r"/(?P<list>args|command|env)/(?P<index>\d+)(?=/|$)")
-_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 def is_operation(node: Node) -> bool:
@@ -44,17 +44,50 @@ def links(root: Node) -> list[str]:
 
 
 def hold(readings: Mapping[str, Reading]) -> None:
-    """Lock items of lists whose numbers a patch relies on. readings: by path, of all files read."""
+    """Lock items of lists whose numbers a patch relies on, and tie images to the tags that are set for them.
+
+    readings: by path, of all files read.
+    """
     counting = [path for path, reading in readings.items() if reading.counts]
-    if not counting:
+    setting = [path for path, reading in readings.items() if any(p.replaces for p in reading.pins)]
+    if not counting and not setting:
         return
-    owners = [path for path in readings if posixpath.basename(path) in _NAMES]
+    owners = [path for path in readings if posixpath.basename(path) in NAMES]
     reach = {path: _reach(path, readings) for path in owners}
     for path in counting:
         holders = [owner for owner in owners if owner == path or path in reach[owner]] or [path]
         for base in sorted({b for owner in holders for b in reach.get(owner, ())} - set(counting)):
             for name, index in readings[path].counts:
                 _lock(readings[base], name, index, path)
+    _set_tags(readings, {path: reach[path] for path in setting if path in reach})
+
+
+def _set_tags(readings: Mapping[str, Reading], reach: Mapping[str, set[str]]) -> None:
+    """Tie the images of manifests to the kustomizations that set their tags."""
+    images = {path: list(_images(readings[path])) for path in sorted(set().union(*reach.values()))}
+    for image in (i for held in images.values() for i in held):
+        image.set_by.clear()
+    for owner in sorted(reach):
+        for pin in readings[owner].pins:
+            if not pin.replaces:
+                continue
+            for path in sorted(reach[owner]):
+                for image in images[path]:
+                    if _name_of(image) == pin.replaces and all(p is not pin for _, p in image.set_by):
+                        image.set_by.append((owner, pin))
+
+
+def _images(reading: Reading) -> Iterable[Pin]:
+    held = [p for p in reading.pins if p.kind == "image"]
+    seen = {id(p) for p in held}
+    return held + [p for s in reading.sites for p in s.pins if p.kind == "image" and id(p) not in seen]
+
+
+def _name_of(pin: Pin) -> str:
+    """Return the name of an image: its reference without tag and digest."""
+    whole = pin.whole.split("@", 1)[0]
+    folder, slash, last = whole.rpartition("/")
+    return folder + slash + last.split(":", 1)[0]
 
 
 def _reach(path: str, readings: Mapping[str, Reading]) -> set[str]:

@@ -81,7 +81,10 @@ class Pins:
         if ":" in repository.rsplit("/", 1)[-1]:
             return None
         digest = bool(node.scalar("digest", "sha", "imageDigest"))
-        return self.add(tag_pin(self.reader.items, tag.node, repository + ":", owner, tag.name, digest))
+        pin = tag_pin(self.reader.items, tag.node, repository + ":", owner, tag.name, digest)
+        if tag.name == "newTag" and not pin.holes:
+            pin.replaces = node.scalar("name")
+        return self.add(pin)
 
     def mapping(self, node: Node, path: Path) -> None:
         """Read the pins that stand directly in a mapping."""

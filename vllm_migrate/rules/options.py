@@ -237,6 +237,9 @@ def _defaults(ctx: SiteContext) -> Iterator[Finding]:
     ):
         return
     given = {a.option for a in ctx.arguments}
+    if any(a.option == "" for a in ctx.arguments):
+        # What no option takes is the model, also when only the run knows which.
+        given.add("--model")
     changed = [
         m
         for m in ctx.migrations.of_surface("option")
