@@ -128,12 +128,26 @@ def fix(printing: bool, **given: Any) -> int:
 
 @cli.command()
 @_SCOPE
+@click.option("--split", "folder", type=_PATH, metavar="DIR", help="Write a series of patches for `git am` into DIR.")
+@click.option(
+    "--split-by", "by", type=click.Choice(("rule", "launch")), help="One patch a rule (the default), or one a launch."
+)
 @_STATUS
-def diff(**given: Any) -> int:
-    """Print the patch `fix` would make, for `git apply`."""
+def diff(folder: Path | None, by: str | None, **given: Any) -> int:
+    """Print the patch `fix` would make, for `git apply`; with --split, write it as a series of commits.
+
+    The patches of a series apply one after the other, each says why in its message, and together they make the
+    same change as the one patch.
+    """
     from vllm_migrate.runs import run_diff
 
-    return run_diff(_job(given, one_target=True))
+    if folder is None:
+        if by is not None:
+            raise click.UsageError("--split-by goes with --split DIR")
+        return run_diff(_job(given, one_target=True))
+    from vllm_migrate.series import run_split
+
+    return run_split(_job(given, one_target=True), folder, by or "rule")
 
 
 @cli.command()

@@ -77,6 +77,8 @@ class Config:
     markdown: str = "report"
     chosen: frozenset[str] | None = None
     """With `fix`: the places (see `place_key`) whose fixes alone are taken; None means all that `takes` allows."""
+    split: str = ""
+    """With `fix`: "rule" or "launch" asks for `Report.steps`, one for each."""
     color: bool = False
     """Whether text for people carries terminal colours."""
     file: Path | None = None

@@ -258,6 +258,10 @@ def _run(files: Iterable[tuple[str, bytes]], root: Path, settings: Config, named
             result.fixed = file.source
             result.source = originals[path]
     report.files += [results[p] for p in sorted(results)]
+    if report.steps:
+        from vllm_migrate.steps import joined
+
+        report.steps = joined(report.steps)
     return report
 
 
@@ -303,6 +307,7 @@ def _one_target(
         if not fixing:
             break
         changed = planner.apply(first=first)
+        report.steps += planner.steps
         for path, fixes in changed.items():
             results[path].applied += fixes
         if not changed:

@@ -75,6 +75,20 @@ class FileResult:
     applied: list[Fix] = field(default_factory=list)
 
 
+@dataclass(eq=False)
+class Step:
+    """Fixes that stand by themselves: those of one rule, or of one launch.
+
+    key: the code, or "path:number of the launch" ("path" for what belongs to no launch). findings: what they
+    answer. places: line of each finding when its round began, by id. texts: path → the file before and after.
+    """
+
+    key: str
+    findings: list[Finding]
+    places: dict[int, int] = field(default_factory=dict)
+    texts: dict[str, tuple[Source, Source]] = field(default_factory=dict)
+
+
 @dataclass
 class Report:
     """The whole run. `files` holds only files that were read; `walked` counts all that were looked at."""
@@ -90,6 +104,8 @@ class Report:
     suppressed: int = 0
     evidence: list[str] = field(default_factory=list)
     """What says which release each launch is on."""
+    steps: list[Step] = field(default_factory=list)
+    """With `split`: what leads from the files to their `fixed` texts, one after the other."""
 
     def findings(self) -> list[Finding]:
         return [f for file in self.files for f in file.findings]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from vllm_migrate import charts
 from vllm_migrate.config import place_key
-from vllm_migrate.findings import Finding, Fix
+from vllm_migrate.findings import Finding, Fix, Step
 from vllm_migrate.judging import Data, judge, launches_refuse
 from vllm_migrate.model import CannotRender, Change, Reading, Site
 from vllm_migrate.proof import NotProved, item_of, prove, render, signature, unique
@@ -70,6 +70,8 @@ class Planner:
         self.withheld = 0
         self.told: set[int] = set()
         """ids of findings that another file's finding speaks for."""
+        self.steps: list[Step] = []
+        """With `split`: what the last `apply` did, in steps."""
         self._proved: dict[tuple[int, ...], tuple[Source, Reading]] = {}
         self._refused: dict[str, dict[LaunchKey, dict[str, int]]] = {}
 
@@ -293,6 +295,13 @@ class Planner:
                     waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
         return last
 
+    def _text(self, path: str, parts: Sequence[Part]) -> Source | None:
+        """Return a file after these parts, None where that does not prove."""
+        try:
+            return self._prove_file(path, parts)[0] if parts else self.tree.files[path].source
+        except (CannotRender, NotProved):
+            return None
+
     def add_companion(self, path: str, fix: Fix, users: Sequence[Part]) -> str:
         """Add a fix that only makes sense with others, in another file; alone it is never made.
 
@@ -357,6 +366,10 @@ class Planner:
                     done[path] = after
             if sum(len(u.alive) for u in chosen) == before:
                 break
+        if config.split:
+            from vllm_migrate.steps import steps
+
+            self.steps = steps(self.tree, chosen, config.split, self._text)
         out: dict[str, list[Fix]] = {}
         for path, (source, reading) in done.items():
             file = self.tree.files[path]

@@ -95,6 +95,30 @@ def create(path: Path, content: bytes) -> None:
         raise WriteError(f"{path}: {error.strerror}, not written") from None
 
 
+def create_all(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Write files that are the tool's own into a folder, made where it is not there; all of them or none.
+
+    Returns their paths. Raises WriteError; a file that is there already is never replaced.
+    """
+    written: list[Path] = []
+    made = [p for p in (folder, *folder.parents) if not p.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            path = folder / name
+            with open(path, "xb") as stream:
+                written.append(path)
+                stream.write(content)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            for path in written:
+                path.unlink()
+            for path in made:
+                path.rmdir()
+        raise WriteError(f"{error.filename or folder}: {error.strerror or error}, not written") from None
+    return written
+
+
 def _refuse_links(path: Path, root: Path | None) -> None:
     if path.is_symlink():
         raise WriteError(f"{path}: a symbolic link, not written")
