@@ -228,3 +228,21 @@ def test_overlays_on_different_releases_are_not_guessed_between(tmp_path: Path) 
 def test_a_launch_that_names_its_model_does_not_rely_on_the_default_one(tmp_path: Path) -> None:
     put(tmp_path, {"run.sh": "vllm serve $MODEL --port 1\n", "requirements.txt": "vllm==0.9.1\n"})
     assert "--model" not in found(run([tmp_path], tmp_path, replace(TO, fix=False)), "VM109")[0].subject
+
+
+@pytest.mark.parametrize("name", ["run.sh", "Dockerfile", "pod.yaml", "batch.py", "requirements.txt"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_file_with_an_open_merge_conflict_is_reported_there_and_left_alone(
+    tmp_path: Path, name: str, newline: str
+) -> None:
+    put(tmp_path, {"other.sh": "vllm serve m --swap-space 4\n"})
+    sides = ["# kept", "<<<<<<< HEAD", "vllm serve m --swap-space 4", "=======", "vllm serve m", ">>>>>>> theirs", ""]
+    (tmp_path / name).write_bytes(newline.join(sides).encode())
+    report = run([tmp_path], tmp_path, TO)
+    (told,) = [f for f in report.findings() if f.path == name]
+    source = next(f.source for f in report.files if f.path == name)
+    assert source is not None
+    assert (told.code, source.position(told.span.start)[0]) == ("VM001", 2)
+    assert "merge conflict" in told.message
+    assert after(report, "other.sh") == "vllm serve m\n"
+    assert after(report, name) == source.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -160,6 +161,8 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
     try:
         reading = host.read(Region.whole(source), context)
         settle(reading)
+        if "<<<<<<< " in source.text and not reading.documentation:
+            return _conflict(source.text) or reading
         return reading
     except RecursionError:
         return Reading(problems=[Problem("syntax", "nested too deeply to be read")])
@@ -169,6 +172,21 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
         if os.environ.get("VLLM_MIGRATE_TRACEBACK"):
             raise
         return Reading(problems=[Problem("syntax", f"could not be read ({type(error).__name__}: {error})")])
+
+
+_SIDES = tuple(re.compile(mark, re.M) for mark in (r"^<{7} ", r"^={7}\r?$", r"^>{7} "))
+
+
+def _conflict(text: str) -> Reading | None:
+    """Return the reading of a file with an open merge conflict: neither side is what will be run."""
+    at: list[int] = []
+    for side in _SIDES:
+        found = side.search(text, at[-1] if at else 0)
+        if found is None:
+            return None
+        at.append(found.start())
+    message = "a merge conflict is open here; settle it first"
+    return Reading(problems=[Problem("syntax", message, at[0], at[0] + 7)])
 
 
 def _follow(tree: Tree, named: Sequence[str]) -> None:
