@@ -132,15 +132,21 @@ def judge(
 
 def _only_report(out: Judged) -> None:
     """Keep what an example would fail with or get wrong, without fixes."""
-    out.findings[:] = [f for f in out.findings if f.severity != "info"]
+    out.findings[:] = _reported(out.findings)
     out.pin_findings.clear()
     out.notices.clear()
-    for finding in out.findings:
+
+
+def _reported(found: Iterable[Finding]) -> list[Finding]:
+    """Return what an example would fail with or get wrong, the fixes taken away."""
+    out = [f for f in found if f.severity != "info"]
+    for finding in out:
         if finding.fix is not None:
             finding.fix = None
             finding.withheld = (
                 "examples in documents are only reported; `markdown: fix` in the configuration edits them"
             )
+    return out
 
 
 def _problems(path: str, reading: Reading, to: str, out: Judged) -> None:
@@ -186,7 +192,8 @@ def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> N
     path, source, reading, data, out = subject.path, subject.source, subject.reading, subject.data, subject.out
     version = from_ or origin.version
     out.evidence.append(f"{path}:{source.position(site.place.start)[0]}: {_standing(site, origin, from_)}")
-    wanted = None if subject.examples and _own(site, origin) else subject.wanted
+    shown = site.shown and data.config.markdown != "fix"
+    wanted = None if (subject.examples or shown) and _own(site, origin) else subject.wanted
     target, note = _target(data, wanted, version if wanted is not None or from_ is None else origin.version)
     common = subject.context(target, version, origin.device)
     ctx = SiteContext(
@@ -220,7 +227,9 @@ def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> N
                 help="Say which one it is with --from, or with `paths:` in the configuration.",
             )
         )
-    out.findings += found
+    if site.shown:
+        found = [f for f in found if f.code not in _NOTES]
+    out.findings += _reported(found) if shown else found
 
 
 def _own(site: Site, origin: Origin) -> bool:

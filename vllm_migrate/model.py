@@ -228,6 +228,8 @@ class Site:
     """Container that takes an added word when the site has none of its own."""
     entry_home: Container | None = None
     variable_home: Container | None = None
+    shown: bool = False
+    """An example in a document that a file of another kind holds: reported, and fixed only where documents are."""
     hollow: bool = False
     """The site is made of its arguments alone: when all of them go, it goes."""
 

@@ -126,6 +126,11 @@ def read_yaml(region: Region, context: Context) -> Reading:
     return read_guest("yaml", region, context)
 
 
+def read_markdown(region: Region, context: Context) -> Reading:
+    """Read a guest as a document with code blocks."""
+    return read_guest("markdown", region, replace(context, path=context.path + ".md"))
+
+
 def read_config(region: Region, context: Context) -> Reading:
     """Read a guest as a YAML file of options that a launch names with `--config`."""
     from vllm_migrate.hosts import yaml

@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vllm_migrate.hosts import host_for, read_python, read_shell
+from vllm_migrate.hosts import Context, host_for, read_markdown, read_python, read_shell
 from vllm_migrate.hosts import yaml_names as names
 from vllm_migrate.hosts.kustomize import links
 from vllm_migrate.hosts.yaml_mask import FILLER
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion
 from vllm_migrate.hosts.yaml_tree import Node
 from vllm_migrate.launch import find_launch
+from vllm_migrate.model import Reading
 from vllm_migrate.text import Piece, Region
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _YAML = re.compile(r"(?m)^(?:---\s*$|(?:- )?[\w./-]+:(?:\s|$))")
 _ARGUMENT = re.compile(rf"-|[^/]*[/$]|.*{FILLER}")
 """An option, a model of a repository, or a part filled in at run time: no word of a sentence."""
 _TRIGGER = re.compile(r"vllm|VLLM|VISIBLE_DEVICES")
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.M)
 _TOOLS = re.compile(r"\b(?:apt-get|apt|dnf|yum|pip3?|uv|conda|cmake|update-alternatives)\s")
 
 
@@ -77,6 +79,9 @@ class Scripts:
                 self._yaml(region, key, owner)
                 return
             guest = host_for(key, head)
+            if guest is not None and guest.NAME == "markdown":
+                self._examples(region, context, owner)
+                return
             if guest is not None:
                 self.reader.adopt(guest.read(region, context), owner, variables)
                 return
@@ -85,6 +90,9 @@ class Scripts:
             return
         if head.startswith("#!") and "python" in head:
             self.reader.adopt(read_python(region, context), owner, variables)
+            return
+        if not names.is_script(key) and _FENCE.search(region.text) and not self.reader.document.only_json:
+            self._examples(region, context, owner)
             return
         if names.is_prose(key) and not names.is_script(key):
             return
@@ -96,6 +104,13 @@ class Scripts:
         if not names.is_script(key) and not self._looks_like_script(region.text):
             return
         self.reader.adopt(read_shell(region, context), owner, variables)
+
+    def _examples(self, region: Region, context: Context, owner: str) -> None:
+        """Read the code blocks of a document: what it shows says nothing of the launches beside it."""
+        shown = read_markdown(region, context)
+        for site in shown.sites:
+            site.shown = True
+        self.reader.adopt(Reading(shown.sites), owner, ())
 
     def _is_yaml_name(self, key: str) -> bool:
         return key.endswith((".yaml", ".yml"))
