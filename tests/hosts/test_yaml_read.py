@@ -487,3 +487,32 @@ def test_schemas_between_manifests_are_passed_over_and_the_places_of_others_stay
     assert [p.text for p in reading.pins] == ["vllm/vllm-openai:v0.11.0"] * 2
     shown = [text[w.place.start : w.place.end] for s in reading.sites for w in s.words]
     assert shown == ["--model=org/model", "--swap-space", "4", "--dtype=auto"] * 2
+
+
+DOCUMENTED = """\
+name: m
+base_args: [--vllm, "1"]
+guide: |
+  Start it:
+
+  ```bash
+  docker run vllm/vllm-openai:v0.9.0 --model m \\
+    --swap-space 4
+  ```
+
+  Then ask:
+
+  ```bash
+  curl localhost:8000/v1/models
+  ```
+"""
+
+
+def test_code_blocks_of_documents_in_yaml_are_examples() -> None:
+    reading = read(yaml, DOCUMENTED, "recipe.yaml")
+    shown = [s for s in reading.sites if s.shown]
+    assert [w.text for w in shown[0].words] == ["--model", "m", "--swap-space", "4"]
+    assert len(shown) == 1
+    # What an example pins says nothing of what stands beside it.
+    assert [p.text for p in shown[0].pins] == ["vllm/vllm-openai:v0.9.0"]
+    assert reading.pins == []
