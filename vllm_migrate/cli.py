@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from vllm_migrate import __version__
+from vllm_migrate.cli_words import FileCommand, as_text, given_command
 
 if TYPE_CHECKING:
     from vllm_migrate.config import Config
@@ -91,7 +92,7 @@ def cli() -> None:
     """Find what a vLLM release no longer takes, and rewrite it as small diffs."""
 
 
-@cli.command()
+@cli.command(cls=FileCommand)
 @_SCOPE
 @_RESULT
 @click.option("--fix", "fixing", is_flag=True, help="Apply fixes: the same as the command `fix`.")
@@ -101,7 +102,11 @@ def cli() -> None:
 @click.option("--write-baseline", is_flag=True, help="Write every finding to the file of --baseline.")
 @_STATUS
 def check(fixing: bool, printing: bool, write_baseline: bool, **given: Any) -> int:
-    """Report what is wrong; write nothing."""
+    """Report what is wrong; write nothing.
+
+    `-` reads standard input (a manifest, a rendered chart, a compose file …). What stands after `--` is one
+    command line: vllm-migrate check --to 0.33.0 -- vllm serve MODEL --swap-space 4
+    """
     from vllm_migrate.runs import run_check, run_diff, run_fix
 
     if (fixing or printing) and write_baseline:
@@ -113,7 +118,7 @@ def check(fixing: bool, printing: bool, write_baseline: bool, **given: Any) -> i
     return run_check(_job(given, write_baseline=write_baseline))
 
 
-@cli.command()
+@cli.command(cls=FileCommand)
 @_SCOPE
 @_RESULT
 @click.option("--diff", "printing", is_flag=True, help="Print the patch instead of writing.")
@@ -126,7 +131,7 @@ def fix(printing: bool, **given: Any) -> int:
     return run_diff(job) if printing else run_fix(job)
 
 
-@cli.command()
+@cli.command(cls=FileCommand)
 @_SCOPE
 @click.option("--split", "folder", type=_PATH, metavar="DIR", help="Write a series of patches for `git am` into DIR.")
 @click.option(
@@ -289,15 +294,18 @@ def _job(given: dict[str, Any], *, one_target: bool = False, write_baseline: boo
     from vllm_migrate.discover import find_root
     from vllm_migrate.runs import Job
 
-    paths: list[Path] = list(given["paths"]) or [Path(".")]
+    command: list[str] | None = given_command()
+    paths: list[Path] = list(given["paths"]) or [Path("." if command is None else "-")]
     stdin = Path("-") in paths
+    if command is not None and (given["paths"] or given["stdin_filename"] is not None):
+        raise click.UsageError("a command line after `--` stands alone")
     if stdin and len(paths) > 1:
         raise click.UsageError("`-` stands alone")
     if given["stdin_filename"] is not None and not stdin:
         raise click.UsageError("--stdin-filename goes with the path `-`")
     if one_target and len(given["to"]) > 1:
         raise click.UsageError("one --to here; only `check` takes several")
-    named = [given["stdin_filename"] or Path("stdin")] if stdin else paths
+    named = [given["stdin_filename"] or Path("stdin" if command is None else "command")] if stdin else paths
     root = find_root(named)
     config = with_options(
         _config(root, given["config_path"]),
@@ -319,7 +327,9 @@ def _job(given: dict[str, Any], *, one_target: bool = False, write_baseline: boo
     return Job(
         paths=named,
         root=root,
-        stdin=sys.stdin.buffer.read() if stdin else None,
+        stdin=None if not stdin else sys.stdin.buffer.read() if command is None else as_text(command),
+        unnamed=stdin and given["stdin_filename"] is None,
+        command=command is not None,
         config=config,
         output_format=given.get("output_format", "text"),
         statistics=given.get("statistics", False),

@@ -51,10 +51,13 @@ def run(paths: Sequence[Path], root: Path, settings: Config) -> Report:
     return report
 
 
-def run_text(name: str, raw: bytes, root: Path, settings: Config) -> Report:
-    """Check one text as if it were the file `name` (relative to the root)."""
+def run_text(name: str, raw: bytes, root: Path, settings: Config, host: Host | None = None) -> Report:
+    """Check one text as if it were the file `name` (relative to the root).
+
+    host: reads the text, which then is no file: what stands in the folder says nothing of it.
+    """
     use_wrappers(settings.wrappers)
-    report = _run([(name, raw)], root.resolve(), settings, [name])
+    report = _run([(name, raw)], root.resolve(), settings, [name], host)
     report.walked = 1
     return report
 
@@ -62,8 +65,9 @@ def run_text(name: str, raw: bytes, root: Path, settings: Config) -> Report:
 class Tree:
     """The files read in a run, and those beside them that may say which release is in use."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, alone: bool = False) -> None:
         self.root = root
+        self.alone = alone
         self.files: dict[str, File] = {}
         self._folders: dict[str, list[str]] = {}
         self._looked: set[str] = set()
@@ -74,7 +78,7 @@ class Tree:
 
     def folder(self, name: str) -> Iterable[tuple[str, Reading]]:
         """Return the readings of the files directly in a folder, for evidence."""
-        if name not in self._looked:
+        if name not in self._looked and not self.alone:
             self._looked.add(name)
             self._look(name)
         readings = [(p, self.files[p].reading) for p in sorted(self._folders.get(name, ()))]
@@ -239,14 +243,20 @@ class _ConfigHost:
         return read_config(region, context)
 
 
-def _run(files: Iterable[tuple[str, bytes]], root: Path, settings: Config, named: Sequence[str]) -> Report:
+def _run(
+    files: Iterable[tuple[str, bytes]],
+    root: Path,
+    settings: Config,
+    named: Sequence[str],
+    host: Host | None = None,
+) -> Report:
     tree: Tree | None = None
     report = Report(list(settings.to), root=str(root))
     undecodable: list[Finding] = []
     for path, raw in files:
         if tree is None:
-            tree = Tree(root)
-        file = read(path, raw, root)
+            tree = Tree(root, alone=host is not None)
+        file = read(path, raw, root, host)
         if isinstance(file, Finding):
             undecodable.append(file)
         elif file is not None:
@@ -255,7 +265,8 @@ def _run(files: Iterable[tuple[str, bytes]], root: Path, settings: Config, named
         report.files.append(FileResult(finding.path, None, [finding]))
     if tree is None or not tree.files:
         return report
-    _follow(tree, named)
+    if not tree.alone:
+        _follow(tree, named)
     data = Data(load_catalog(settings.catalog), load_migrations(settings.migrations), settings)
     if not settings.to and not any(r.to for r in settings.paths.values()):
         report.notices.append(

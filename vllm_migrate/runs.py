@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vllm_migrate.config import Config, ConfigError
 from vllm_migrate.findings import Finding, Report
 
+if TYPE_CHECKING:
+    from vllm_migrate.hosts import Host
+
 CLEAN, FOUND, FAILED = 0, 1, 2
+
+
+class NoLaunch(ValueError):
+    """A command line given to be checked starts no vLLM."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run. paths: what to look at; stdin: the text that stands for the only path, if it was `-`.
+    """One run. paths: what to look at; stdin: the text that stands for the only path, if it was `-` or a command
+    line. unnamed: nobody said what that text is called. command: it is a command line.
 
     out: writes the result; note: writes lines for people to standard error.
     """
@@ -29,6 +38,8 @@ class Job:
     quiet: bool
     verbose: bool
     write_baseline: bool
+    unnamed: bool
+    command: bool
     out: Callable[[str], None]
     note: Callable[[Iterable[str]], None]
 
@@ -120,7 +131,9 @@ def read_report(job: Job, config: Config, *, again: bool = False) -> Report:
         check_settings(config)
     if job.stdin is not None:
         name = relative_name(job.paths[0], job.root)
-        report = run_text(name, job.stdin, job.root, config)
+        report = run_text(name, job.stdin, job.root, config, _host(job) if job.unnamed else None)
+        if job.command and not again and not any(file.sites for file in report.files):
+            raise NoLaunch(f"nothing known here starts vLLM in: {job.stdin.decode('utf-8', 'replace').strip()}")
     else:
         report = run(job.paths, job.root, config)
     if not again:
@@ -130,6 +143,17 @@ def read_report(job: Job, config: Config, *, again: bool = False) -> Report:
             job.note([f"{report.walked} files looked at, {len(report.files)} read"])
             job.note(report.evidence)
     return report
+
+
+def _host(job: Job) -> Host | None:
+    """Return the host of a text without a name."""
+    from vllm_migrate.hosts.guess import guess
+
+    assert job.stdin is not None
+    found = guess(job.stdin.decode("utf-8", "replace"))
+    if found is not None and job.verbose:
+        job.note([f"standard input is read as {found.NAME}; --stdin-filename says otherwise"])
+    return found
 
 
 def relative_name(path: Path, root: Path) -> str:

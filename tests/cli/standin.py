@@ -42,7 +42,7 @@ def run(paths: Sequence[Path], root: Path, settings: Config) -> Report:
     return _report(files, root, settings, walk.looked_at)
 
 
-def run_text(name: str, raw: bytes, root: Path, settings: Config) -> Report:
+def run_text(name: str, raw: bytes, root: Path, settings: Config, host: object = None) -> Report:
     return _report([_file(name, raw, settings, baseline.load(settings.baseline))], root, settings, 1)
 
 
