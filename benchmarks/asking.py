@@ -42,9 +42,7 @@ def asked(
     return [known[shlex.join(line)] for line in lines]
 
 
-def _ask(
-    lines: Sequence[Sequence[str]], version: str, options: argparse.Namespace, deep: bool
-) -> list[Verdict]:
+def _ask(lines: Sequence[Sequence[str]], version: str, options: argparse.Namespace, deep: bool) -> list[Verdict]:
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", delete=False) as batch:
         for i, line in enumerate(lines):
             batch.write(json.dumps({"id": i, "argv": list(line)}) + "\n")
