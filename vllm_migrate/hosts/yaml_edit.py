@@ -13,6 +13,7 @@ from functools import cached_property
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.yaml_blocks import branches, widened
 from vllm_migrate.hosts.yaml_comments import comment_start
+from vllm_migrate.hosts.yaml_flow import removals
 from vllm_migrate.hosts.yaml_mask import Mask
 from vllm_migrate.hosts.yaml_tree import Node, Use, walk
 from vllm_migrate.model import CannotRender, Change, container_of
@@ -204,6 +205,9 @@ class Document:
     def _flow(self, node: Node, removed: set[int], inserted: dict[int, list[list[str]]]) -> list[Edit]:
         spans = [Span(c.start, c.end) for c in (node.items if node.kind == "sequence" else node.pairs)]
         comment = "//" if self.only_json else "#"
+        if removed and not inserted and self.mask.actions and _between(self.mask, spans):
+            closer = node.end - 1
+            return list(removals(self.text, self.mask, spans, node.body + 1, closer, sorted(removed)))
         listing = Listing(self.text, spans, node.body + 1, ",", comment=comment, newline=self.newline)
         raws: dict[int, list[str]] = {}
         for after, payloads in inserted.items():
@@ -363,6 +367,13 @@ class Document:
     def _column_of(self, node: Node) -> int:
         """Return the column of a collection whose first element stands behind a dash."""
         return self.column(self.begin(node, 0))
+
+
+def _between(mask: Mask, spans: Sequence[Span]) -> bool:
+    """Tell whether actions that print nothing stand between the items of a flow collection."""
+    inside = [a for a in mask.within(spans[0].start, spans[-1].end) if a.control] if spans else []
+    inside += [a for a in (mask.before(spans[0].start)[-1:] + mask.behind(spans[-1].end)[:1]) if a.control]
+    return any(not any(s.start <= a.start and a.end <= s.end for s in spans) for a in inside)
 
 
 @dataclass(eq=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 from vllm_migrate.hosts import read_words, yaml_spell
 from vllm_migrate.hosts.yaml_assemble import scalar_region
+from vllm_migrate.hosts.yaml_branches import branches_of
 from vllm_migrate.hosts.yaml_edit import Document, Home
 from vllm_migrate.hosts.yaml_homes import MapHome, NameValueHome, SeqHome, StringHome
 from vllm_migrate.hosts.yaml_mask import FILLER, ODD
@@ -194,10 +195,33 @@ class Items:
                     shared.seq = home
                     words += string
                     continue
+            cases = self._cases(use, home, index)
+            if cases:
+                words += cases
+                continue
             words.append(self.word(use, home, index))
             if index and words[-1].splits and self._one_value(node, index):
                 words[-1].splits = False
         return words, open_ended
+
+    def _cases(self, use: Use, home: SeqHome, index: int) -> list[Word]:
+        """Return the words of an item that is one of several things, whichever a template's condition wants."""
+        node, mask = use.node, self.document.mask
+        if use.alias or not mask.actions or FILLER not in node.text or node.style in ("|", ">"):
+            return []
+        key = ("cases", id(use))
+        if key not in self.made:
+            made = []
+            found = branches_of(self.document.text, mask, self.inner(node))
+            # A value that is one of several is one value.
+            for case in found if all(c.text.startswith("-") for c in found) else ():
+                word = Word(self.document.region, case.span, home, text=case.text, holes=case.holes)
+                word.locked, word.branch = self.locked or "inside a template action", case.start
+                home.hold(word, index)
+                made.append(word)
+            self.made[key] = made
+        cases: list[Word] = self.made[key]
+        return cases
 
     def _one_value(self, node: Node, index: int) -> bool:
         """Tell whether an item that is all template action is the one value of the option before it."""
@@ -223,7 +247,8 @@ class Items:
             text, holes = self.text_of(use.node)
             made = Word(self.document.region, self.place_of(use), home, text=text, holes=holes)
             lone = len(text) == 1 and bool(holes) and holes[0].startswith("{{")
-            made.splits = lone
+            # In quotes it is one item, whatever it prints.
+            made.splits = lone and (use.alias or use.node.style not in ("'", '"'))
             if use.alias:
                 made.locked = "stands elsewhere, behind an alias"
             self.keep(made, use.node if not use.alias else home.node)

@@ -10,6 +10,8 @@ import bisect
 import re
 from dataclasses import dataclass, field
 
+from vllm_migrate.hosts.yaml_flow import between_items
+
 FILLER = "\uf8ff"
 ODD = {0x85: 0xA0, 0x2028: 0xA0, 0x2029: 0xA0}
 """Letters that old YAML takes for line ends and today's does not, and what stands in for them."""
@@ -150,6 +152,7 @@ def mask(text: str) -> Mask:
         if span[0] >= end:
             kept.append(span)
             end = span[1]
+    flow = _flow(text, kept)
     blocks, shallow = _block_scalars(text)
     begins = [low for low, _ in blocks]
     at = 0
@@ -164,7 +167,7 @@ def mask(text: str) -> Mask:
         stop = len(text) if stop < 0 else stop
         at_block = bisect.bisect_right(begins, line) - 1
         inside = at_block >= 0 and line < blocks[at_block][1]
-        _mask_lines(text, line, stop, group, out, actions, inside)
+        _mask_lines(text, line, stop, group, out, actions, inside, flow)
     masked = "".join(out).translate(ODD)
     for low, high in shallow:
         if not masked[low:high].strip():
@@ -208,6 +211,7 @@ def _mask_lines(
     out: list[str],
     actions: list[Action],
     inside: bool,
+    flow: set[tuple[int, int]],
 ) -> None:
     rest, at = "", line
     for start, end in group:
@@ -218,16 +222,31 @@ def _mask_lines(
     blank: set[tuple[int, int]] = set()
     # A line of a block scalar stays one: blanks alone could be deeper than the block.
     if not inside:
-        blank = set(group) if alone else _at_ends(text, line, stop, group)
+        blank = set(group) if alone else flow.intersection(group) | _at_ends(text, line, stop, group)
     for span in group:
         control, first = _control(text, span)
-        step = 1 if first in _OPENING else -1 if first.startswith("end") else 0
+        step = _step(first)
         actions.append(Action(*span, control, alone, step, first))
         for i in range(*span):
             if span in blank:
                 out[i] = text[i] if text[i] in "\r\n" else " "
             else:
                 out[i] = FILLER
+
+
+def _step(first: str) -> int:
+    return 1 if first in _OPENING else -1 if first.startswith("end") else 0
+
+
+def _flow(text: str, spans: list[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Return the actions between the items of flow collections."""
+    kinds: dict[tuple[int, int], tuple[int, bool]] = {}
+    for span in spans:
+        control, first = _control(text, span)
+        kinds[span] = (_step(first), control)
+    if not any(control for _, control in kinds.values()):
+        return set()
+    return between_items(text, kinds, FILLER)
 
 
 _HEADER = re.compile(r"(?:[:-]\s+|[:-]\s+[!&]\S+\s+)[|>][-+0-9]*\s*(?:\s#.*)?$")
@@ -264,7 +283,10 @@ def _block_scalars(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, in
 
 
 def _at_ends(text: str, line: int, stop: int, group: list[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Return the control actions at the start or the end of a line that holds other text."""
+    """Return the control actions at the start or the end of a line that holds other text.
+
+    Of a block that the line holds all of, each action must be one of them: else it is part of the text.
+    """
     blank: set[tuple[int, int]] = set()
     at = line
     for span in group:
@@ -278,4 +300,14 @@ def _at_ends(text: str, line: int, stop: int, group: list[tuple[int, int]]) -> s
             break
         blank.add(span)
         at = span[0]
+    stack: list[list[tuple[int, int]]] = []
+    for span in group:
+        control, first = _control(text, span)
+        step = _step(first)
+        if step == 1:
+            stack.append([span])
+        elif stack and control and (step == -1 or first in ("else", "elif")):
+            stack[-1].append(span)
+            if step == -1 and not blank.issuperset(block := stack.pop()):
+                blank.difference_update(block)
     return blank
