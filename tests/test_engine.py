@@ -246,3 +246,25 @@ def test_a_file_with_an_open_merge_conflict_is_reported_there_and_left_alone(
     assert "merge conflict" in told.message
     assert after(report, "other.sh") == "vllm serve m\n"
     assert after(report, name) == source.text
+
+
+def test_a_suppression_that_hides_nothing_is_reported(tmp_path: Path) -> None:
+    lines = [
+        "# vllm-migrate: ignore[VM101]",
+        "vllm serve m --swap-space 4  # vllm-migrate: ignore[VM999]",
+        "vllm serve m --port 1  # vllm-migrate: ignore",
+        "",
+    ]
+    put(tmp_path, {"run.sh": "\n".join(lines)})
+    report = run([tmp_path], tmp_path, replace(TO, fix=False))
+    assert [(f.code, f.severity, f.subject) for f in report.findings()] == [
+        ("VM004", "info", "VM999"),
+        ("VM004", "info", "ignore"),
+    ]
+    assert report.suppressed == 1
+
+
+def test_a_suppression_that_one_of_several_targets_needs_is_used(tmp_path: Path) -> None:
+    put(tmp_path, {"run.sh": "# vllm-migrate: ignore[VM101]\nvllm serve m --swap-space 4\n"})
+    report = run([tmp_path], tmp_path, Config(to=("0.10.0", "0.33.0")))
+    assert found(report, "VM004") == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,12 +68,11 @@ def load(path: Path | None) -> Baseline:
 
 def dump(report: Report) -> str:
     """Return the text of a baseline file that knows every finding of a report."""
-    counts: Counter[tuple[str, str]] = Counter()
+    counts = _counted(report)
     entries: dict[str, dict[str, Any]] = {}
     for file in report.files:
         for finding in file.findings:
             print_ = fingerprint(finding, file.source)
-            counts[print_, finding.to] += 1
             entries[print_] = {
                 "path": finding.path,
                 "code": finding.code,
@@ -80,10 +80,38 @@ def dump(report: Report) -> str:
                 "fingerprint": print_,
             }
     for print_, entry in entries.items():
-        count = max(n for (known, _), n in counts.items() if known == print_)
-        if count > 1:
-            entry["count"] = count
-    ordered = sorted(entries.values(), key=lambda e: (e["path"], e["code"], e["subject"], e["fingerprint"]))
+        entry["count"] = max(n for (known, _), n in counts.items() if known == print_)
+    return _text(entries.values())
+
+
+def pruned(path: Path, report: Report, covers: Callable[[str], bool]) -> tuple[str, int]:
+    """Return the text of a baseline without what a report no longer finds, and how many findings went.
+
+    Nothing is added. covers: tells of an entry's path whether the run looked there. Raises BaselineError.
+    """
+    load(path)
+    now: Counter[str] = Counter()
+    for (print_, _), count in _counted(report).items():
+        now[print_] = max(now[print_], count)
+    kept, gone = [], 0
+    for entry in json.loads(path.read_text(encoding="utf-8"))["findings"]:
+        count = int(entry.get("count", 1))
+        left = min(count, now[entry["fingerprint"]]) if covers(str(entry.get("path", ""))) else count
+        gone += count - left
+        if left:
+            kept.append({**entry, "count": left})
+    return _text(kept), gone
+
+
+def _counted(report: Report) -> Counter[tuple[str, str]]:
+    return Counter((fingerprint(f, file.source), f.to) for file in report.files for f in file.findings)
+
+
+def _text(entries: Iterable[dict[str, Any]]) -> str:
+    for entry in entries:
+        if entry["count"] == 1:
+            del entry["count"]
+    ordered = sorted(entries, key=lambda e: (e["path"], e["code"], e["subject"], e["fingerprint"]))
     lines = ",\n".join("  " + json.dumps(entry) for entry in ordered)
     body = f"[\n{lines}\n ]" if ordered else "[]"
     return f'{{\n "version": {_VERSION},\n "findings": {body}\n}}\n'

@@ -100,8 +100,9 @@ def cli() -> None:
     "--diff", "printing", is_flag=True, help="Print the patch instead: the same as the command `diff`."
 )
 @click.option("--write-baseline", is_flag=True, help="Write every finding to the file of --baseline.")
+@click.option("--prune-baseline", is_flag=True, help="Take what is no longer found out of the file of --baseline.")
 @_STATUS
-def check(fixing: bool, printing: bool, write_baseline: bool, **given: Any) -> int:
+def check(fixing: bool, printing: bool, write_baseline: bool, prune_baseline: bool, **given: Any) -> int:
     """Report what is wrong; write nothing.
 
     `-` reads standard input (a manifest, a rendered chart, a compose file …). What stands after `--` is one
@@ -109,13 +110,13 @@ def check(fixing: bool, printing: bool, write_baseline: bool, **given: Any) -> i
     """
     from vllm_migrate.runs import run_check, run_diff, run_fix
 
-    if (fixing or printing) and write_baseline:
-        raise click.UsageError("--write-baseline goes with neither --fix nor --diff")
+    if (fixing or printing) + write_baseline + prune_baseline > 1:
+        raise click.UsageError("--write-baseline, --prune-baseline and --fix or --diff go one at a time")
     if printing:
         return run_diff(_job(given, one_target=True))
     if fixing:
         return run_fix(_job(given, one_target=True))
-    return run_check(_job(given, write_baseline=write_baseline))
+    return run_check(_job(given, write_baseline=write_baseline, prune_baseline=prune_baseline))
 
 
 @cli.command(cls=FileCommand)
@@ -288,7 +289,9 @@ def catalog_build(sources: tuple[Path, ...], version: str | None, output: Path |
     return 0
 
 
-def _job(given: dict[str, Any], *, one_target: bool = False, write_baseline: bool = False) -> Job:
+def _job(
+    given: dict[str, Any], *, one_target: bool = False, write_baseline: bool = False, prune_baseline: bool = False
+) -> Job:
     """Turn what the command line gave into a job; raises the errors of bad usage and bad configuration."""
     from vllm_migrate.config import with_options
     from vllm_migrate.discover import find_root
@@ -320,8 +323,8 @@ def _job(given: dict[str, Any], *, one_target: bool = False, write_baseline: boo
         baseline=given["baseline"] and Path(os.path.abspath(given["baseline"])),
         color=_colored(given["color"]),
     )
-    if write_baseline and config.baseline is None:
-        raise click.UsageError("--write-baseline needs --baseline FILE")
+    if (write_baseline or prune_baseline) and config.baseline is None:
+        raise click.UsageError("--write-baseline and --prune-baseline need --baseline FILE")
     if one_target and len(config.to) > 1:
         raise click.UsageError("the configuration names several releases; say which with --to")
     return Job(
@@ -337,6 +340,7 @@ def _job(given: dict[str, Any], *, one_target: bool = False, write_baseline: boo
         quiet=given["quiet"],
         verbose=given["verbose"],
         write_baseline=write_baseline,
+        prune_baseline=prune_baseline,
         out=_out,
         note=_note,
     )

@@ -34,6 +34,8 @@ class File:
     host: Host
     reported: bool = True
     judged: Judged = field(default_factory=Judged)
+    hiding: set[int] = field(default_factory=set)
+    """Where the comments start that hid a finding."""
 
 
 def run(paths: Sequence[Path], root: Path, settings: Config) -> Report:
@@ -279,8 +281,7 @@ def _run(
     results: dict[str, FileResult] = {}
     originals = {p: f.source for p, f in tree.files.items()}
     for i, target in enumerate(targets):
-        fixing = settings.fix and i == len(targets) - 1
-        _one_target(tree, data, target, report, results, known, fixing)
+        _one_target(tree, data, target, report, results, known, last=i == len(targets) - 1)
     for path, file in tree.files.items():
         result = results.get(path)
         if result is not None and file.source is not originals[path]:
@@ -313,11 +314,13 @@ def _one_target(
     report: Report,
     results: dict[str, FileResult],
     known: baseline.Baseline,
-    fixing: bool,
+    *,
+    last: bool,
 ) -> None:
     from vllm_migrate.units import Planner
 
     settings = data.config
+    fixing = settings.fix and last
     _judge_all(tree, data, target, [p for p, f in tree.files.items() if f.reported])
     # Looking for evidence may have read more files: their pins are judged so that a fix can say where they are.
     _judge_all(tree, data, target, [p for p, f in tree.files.items() if not f.reported])
@@ -333,6 +336,8 @@ def _one_target(
             report.left_out += planner.left_out
             report.withheld += planner.withheld
             _collect(tree, report, results, hidden | planner.told)
+        if first and last:
+            _unused_comments(tree, settings, target or data.catalog.latest, results)
         if not fixing:
             break
         changed = planner.apply(first=first)
@@ -347,19 +352,28 @@ def _one_target(
 
 
 def _hide(tree: Tree, settings: Config, known: baseline.Baseline) -> set[int]:
-    """Return the ids of findings that are not to be reported or fixed."""
+    """Return the ids of findings that are not to be reported or fixed; note the comments that hide some."""
     hidden: set[int] = set()
     for file in tree.files.values():
         comments = suppress.read(file.source)
         for finding in file.judged.findings:
+            hiding = comments.hiding(finding, file.source)
+            file.hiding.update(c.start for c in hiding)
             if (
                 not file.reported
                 or not settings.reports(finding.code, finding.migration, finding.path)
-                or comments.hides(finding, file.source)
+                or hiding
                 or known.hides(finding, file.source)
             ):
                 hidden.add(id(finding))
     return hidden
+
+
+def _unused_comments(tree: Tree, settings: Config, to: str, results: dict[str, FileResult]) -> None:
+    """Report the comments that hid nothing for any target."""
+    for path, file in tree.files.items():
+        if path in results and settings.reports("VM004", "", path) and not file.reading.documentation:
+            results[path].findings += suppress.unused(file.source, path, to, file.hiding)
 
 
 def _collect(tree: Tree, report: Report, results: dict[str, FileResult], hidden: set[int]) -> None:

@@ -38,6 +38,7 @@ class Job:
     quiet: bool
     verbose: bool
     write_baseline: bool
+    prune_baseline: bool
     unnamed: bool
     command: bool
     out: Callable[[str], None]
@@ -54,6 +55,8 @@ def run_check(job: Job) -> int:
 
     if job.write_baseline:
         return _write_baseline(job)
+    if job.prune_baseline:
+        return _prune_baseline(job)
     report = read_report(job, job.config)
     _print(job, report)
     if job.output_format in ("text", "concise"):
@@ -196,6 +199,24 @@ def _write_baseline(job: Job) -> int:
     report = read_report(job, replace(job.config, baseline=None))
     write.create(job.config.baseline, baseline.dump(report).encode())
     job.say([f"{job.config.baseline}: knows {number(len(report.findings()), 'finding')} now"])
+    return CLEAN
+
+
+def _prune_baseline(job: Job) -> int:
+    from vllm_migrate import baseline, write
+    from vllm_migrate.discover import absolute
+    from vllm_migrate.output._summary import number
+
+    path = job.config.baseline
+    assert path is not None
+    report = read_report(job, replace(job.config, baseline=None))
+    looked = [absolute(p) for p in job.paths]
+    text, gone = baseline.pruned(
+        path, report, lambda name: any(p == job.root / name or p in (job.root / name).parents for p in looked)
+    )
+    if gone:
+        write.create(path, text.encode())
+    job.say([f"{path}: {number(gone, 'finding')} no longer found, taken out"])
     return CLEAN
 
 

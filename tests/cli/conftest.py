@@ -34,3 +34,17 @@ def run(here: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.Capture
         return Ran(status, out, err.decode())
 
     return call
+
+
+@pytest.fixture
+def real(here: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+    """The command line with the engine itself."""
+
+    def call(*arguments: str, stdin: bytes = b"") -> Ran:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        capfdbinary.readouterr()
+        status = main(arguments)
+        out, err = capfdbinary.readouterr()
+        return Ran(status, out, err.decode())
+
+    return call

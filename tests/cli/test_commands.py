@@ -209,7 +209,7 @@ def test_several_targets_are_for_check(run: Run, here: Path) -> None:
         (["check", "a.sh", "--stdin-filename", "x"], "--stdin-filename"),
         (["check", "--config", "none.yaml"], "none.yaml: No such file"),
         (["check", "--baseline", "none.json"], "none.json: No such file"),
-        (["check", "--write-baseline"], "needs --baseline"),
+        (["check", "--write-baseline"], "need --baseline"),
         (["check", "--fail-on", "never"], "never"),
         (["nonsense"], "No such command"),
         (["explain"], "Missing argument"),

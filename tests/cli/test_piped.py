@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from pathlib import Path
 
 import pytest
 from standin import Ran, Run
-
-from vllm_migrate.cli import main
 
 POD = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - image: vllm/vllm-openai:v0.10.0\n      args: [{}]\n"
 TEXTS = {
@@ -32,56 +28,43 @@ def text(done: Ran) -> str:
     return done.out.decode()
 
 
-@pytest.fixture
-def run(here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """The command line with the real engine."""
-
-    def call(*arguments: str, stdin: bytes = b"") -> Ran:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        capfd.readouterr()
-        status = main(arguments)
-        out, err = capfd.readouterr()
-        return Ran(status, out.encode(), err)
-
-    return call
-
-
 @pytest.mark.parametrize("what", TEXTS)
-def test_a_text_from_a_pipe_is_read_as_what_it_is(run: Run, what: str) -> None:
-    done = run("check", "--to", "0.33.0", "--output-format", "concise", "-", stdin=TEXTS[what].encode())
+def test_a_text_from_a_pipe_is_read_as_what_it_is(real: Run, what: str) -> None:
+    done = real("check", "--to", "0.33.0", "--output-format", "concise", "-", stdin=TEXTS[what].encode())
     assert done.status == 1
     assert "VM101" in text(done)
 
 
-def test_requirements_from_a_pipe(run: Run) -> None:
-    done = run("check", "--to", "0.33.0", "--output-format", "concise", "-", stdin=b"torch>=2\nvllm==0.10.0\n")
+def test_requirements_from_a_pipe(real: Run) -> None:
+    done = real("check", "--to", "0.33.0", "--output-format", "concise", "-", stdin=b"torch>=2\nvllm==0.10.0\n")
     assert "stdin:2:1: VM50" in text(done)
 
 
-def test_a_command_line_is_checked_as_it_would_run(run: Run) -> None:
-    done = run("check", "--to", "0.33.0", "--output-format", "concise", "--", "vllm", "serve", "m", "--swap-space", "4")
+def test_a_command_line_is_checked_as_it_would_run(real: Run) -> None:
+    words = ["vllm", "serve", "m", "--swap-space", "4"]
+    done = real("check", "--to", "0.33.0", "--output-format", "concise", "--", *words)
     assert (done.status, text(done).splitlines()[0][:22]) == (1, "command:1:14: VM101 [*")
 
 
-def test_a_command_line_is_rewritten_to_standard_output(run: Run) -> None:
+def test_a_command_line_is_rewritten_to_standard_output(real: Run) -> None:
     words = ["vllm", "serve", "m", "--swap-space", "4", "--served-model-name", "two words"]
-    done = run("fix", "--to", "0.33.0", "--", *words)
+    done = real("fix", "--to", "0.33.0", "--", *words)
     assert text(done) == "vllm serve m --served-model-name 'two words'\n"
 
 
-def test_what_lies_in_the_folder_says_nothing_of_a_command_line(run: Run, tmp_path: Path) -> None:
+def test_what_lies_in_the_folder_says_nothing_of_a_command_line(real: Run, tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("vllm==0.10.0\n")
-    done = run("check", "--to", "0.33.0", "--output-format", "json", "--", "vllm", "serve", "m", "--swap-space", "4")
+    done = real("check", "--to", "0.33.0", "--output-format", "json", "--", "vllm", "serve", "m", "--swap-space", "4")
     assert [f["from"] for f in json.loads(text(done))["findings"]] == [None]
 
 
-def test_a_command_line_that_starts_no_vllm_is_told(run: Run) -> None:
-    done = run("check", "--to", "0.33.0", "--", "serve", "m")
+def test_a_command_line_that_starts_no_vllm_is_told(real: Run) -> None:
+    done = real("check", "--to", "0.33.0", "--", "serve", "m")
     assert done.status == 2
     assert "serve m" in done.err
 
 
-def test_paths_after_two_dashes_stay_paths(run: Run, tmp_path: Path) -> None:
+def test_paths_after_two_dashes_stay_paths(real: Run, tmp_path: Path) -> None:
     (tmp_path / "-odd.sh").write_text("vllm serve m --swap-space 4\n")
-    done = run("check", "--to", "0.33.0", "--output-format", "concise", "--", "-odd.sh")
+    done = real("check", "--to", "0.33.0", "--output-format", "concise", "--", "-odd.sh")
     assert text(done).startswith("-odd.sh:1:14: VM101")
