@@ -15,6 +15,7 @@ from vllm_migrate.cli_words import FileCommand, as_text, given_command
 
 if TYPE_CHECKING:
     from vllm_migrate.config import Config
+    from vllm_migrate.progress import Line
     from vllm_migrate.runs import Job
 
 FAILED = 2
@@ -343,6 +344,7 @@ def _job(
         prune_baseline=prune_baseline,
         out=_out,
         note=_note,
+        line=_watched(),
     )
 
 
@@ -363,6 +365,13 @@ def _colored(when: str) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _watched() -> Line | None:
+    """Return what shows progress, where standard error is a terminal that can draw over a line."""
+    from vllm_migrate.progress import Line
+
+    return Line(sys.stderr) if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else None
 
 
 def _out(text: str) -> None:

@@ -18,6 +18,7 @@ from vllm_migrate.hosts import Host, host_for
 from vllm_migrate.judging import Data, Judged, judge
 from vllm_migrate.migrations import load as load_migrations
 from vllm_migrate.model import Problem, Reading
+from vllm_migrate.progress import Step, silent
 from vllm_migrate.text import Region, Source, Span, UndecodableError
 from vllm_migrate.wrappers import use as use_wrappers
 
@@ -38,16 +39,18 @@ class File:
     """Where the comments start that hid a finding."""
 
 
-def run(paths: Sequence[Path], root: Path, settings: Config) -> Report:
+def run(paths: Sequence[Path], root: Path, settings: Config, progress: Step = silent) -> Report:
     """Check files below `paths` and, with `settings.fix`, choose fixes into `FileResult.fixed`.
+
+    progress: told how far the run is.
 
     Raises PathError for a path that cannot be read, ConfigError, CatalogError or MigrationError for data
     that cannot be used.
     """
     use_wrappers(settings.wrappers)
-    walk = discover.Walk(root, settings)
+    walk = discover.Walk(root, settings, progress=progress)
     named = [walk.name(str(discover.absolute(path))) for path in paths]
-    report = _run(walk.files(paths), walk.root, settings, named)
+    report = _run(walk.files(paths), walk.root, settings, named, progress=progress)
     report.walked = walk.looked_at
     report.notices += walk.notices
     return report
@@ -67,8 +70,9 @@ def run_text(name: str, raw: bytes, root: Path, settings: Config, host: Host | N
 class Tree:
     """The files read in a run, and those beside them that may say which release is in use."""
 
-    def __init__(self, root: Path, *, alone: bool = False) -> None:
+    def __init__(self, root: Path, *, alone: bool = False, progress: Step = silent) -> None:
         self.root = root
+        self.progress = progress
         self.alone = alone
         self.files: dict[str, File] = {}
         self._folders: dict[str, list[str]] = {}
@@ -251,13 +255,14 @@ def _run(
     settings: Config,
     named: Sequence[str],
     host: Host | None = None,
+    progress: Step = silent,
 ) -> Report:
     tree: Tree | None = None
     report = Report(list(settings.to), root=str(root))
     undecodable: list[Finding] = []
     for path, raw in files:
         if tree is None:
-            tree = Tree(root, alone=host is not None)
+            tree = Tree(root, alone=host is not None, progress=progress)
         file = read(path, raw, root, host)
         if isinstance(file, Finding):
             undecodable.append(file)
@@ -302,7 +307,8 @@ def _judge_all(tree: Tree, data: Data, target: str | None, paths: Iterable[str])
     for folder in {posixpath.dirname(path) for path in paths}:
         tree.read_kustomization(folder)
     hold({path: file.reading for path, file in tree.files.items()})
-    for path in paths:
+    for done, path in enumerate(paths):
+        tree.progress("judging files", done, len(paths))
         file = tree.files[path]
         file.judged = judge(path, file.source, file.reading, data, target, tree.folder)
 

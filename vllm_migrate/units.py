@@ -267,7 +267,8 @@ class Planner:
         for part in self.parts:
             if not part.dead:
                 by_path.setdefault(part.path, []).append(part)
-        for path in sorted(by_path):
+        for done, path in enumerate(sorted(by_path)):
+            self.tree.progress("proving fixes of files", done, len(by_path))
             self._prove_parts(path, by_path[path])
 
     def _prove_parts(self, path: str, parts: list[Part]) -> tuple[Source, Reading] | None:
