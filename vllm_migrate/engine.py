@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vllm_migrate import baseline, charts, discover, suppress
+from vllm_migrate.arguments import CLIENTS
 from vllm_migrate.carried import settle
 from vllm_migrate.catalog import load as load_catalog
 from vllm_migrate.config import Config
@@ -171,6 +172,7 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
     try:
         reading = host.read(Region.whole(source), context)
         settle(reading)
+        _keep_from_clients(reading)
         if "<<<<<<< " in source.text and not reading.documentation:
             return _conflict(source.text) or reading
         return reading
@@ -197,6 +199,16 @@ def _conflict(text: str) -> Reading | None:
         at.append(found.start())
     message = "a merge conflict is open here; settle it first"
     return Reading(problems=[Problem("syntax", message, at[0], at[0] + 7)])
+
+
+def _keep_from_clients(reading: Reading) -> None:
+    """A program that only talks to a server reads no variable of the engine's: they reach no site through it."""
+    clients = [s for s in reading.sites if s.entry_point in CLIENTS]
+    held = [v for s in clients for v in s.variables]
+    for site in clients:
+        site.variables, site.variable_home = [], None
+    known = {id(v) for v in reading.variables} | {id(v) for s in reading.sites for v in s.variables}
+    reading.variables += {id(v): v for v in held if id(v) not in known}.values()
 
 
 def _follow(tree: Tree, named: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, has_dynamic
+from vllm_migrate.arguments import CLIENTS, COMMAND_LINES, KEYWORDS, Argument, has_dynamic
 from vllm_migrate.findings import Finding, Severity
 from vllm_migrate.migrations import Migration, spell
 from vllm_migrate.planning import (
@@ -52,7 +52,7 @@ JUDGED = COMMAND_LINES | KEYWORDS | {"config"}
 
 def judge_site(ctx: SiteContext) -> Iterator[Finding]:
     """Judge every argument of a launch."""
-    if ctx.site.entry_point in ("demo_server", "run_batch", "bench"):
+    if ctx.site.entry_point in CLIENTS | {"demo_server", "run_batch"}:
         return
     answers: list[Answer] = []
     line = parsed(ctx)
