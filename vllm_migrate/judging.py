@@ -212,7 +212,7 @@ def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> N
         out.notices.append(f"{path}:{source.position(site.place.start)[0]}: {note}")
         for finding in found:
             finding.related.append(note)
-    if origin.conflict and from_ is None and found:
+    if origin.conflict and from_ is None and found and not site.shown:
         where = ", ".join(origin.conflict)
         found.append(
             Finding(
