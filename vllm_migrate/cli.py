@@ -182,6 +182,31 @@ def review(**given: Any) -> int:
     return Review(_job(given, one_target=True), ask, edit).run()
 
 
+@cli.command()
+@click.argument("folder", metavar="[FOLDER]", required=False, type=_PATH)
+@click.option("--to", metavar="VERSION", help="The release to reach; the newest known where absent.")
+@click.option("--stdout", "printing", is_flag=True, help="Print the file instead of writing it.")
+def init(folder: Path | None, to: str | None, printing: bool) -> int:
+    """Look at a repository and write its first configuration, with comments."""
+    from vllm_migrate import write
+    from vllm_migrate.discover import find_root
+    from vllm_migrate.engine import run
+    from vllm_migrate.progress import silent
+    from vllm_migrate.starting import start
+
+    line = _watched()
+    root = find_root([folder or Path(".")])
+    path, text = start(root, to, lambda top, config: run([top], top, config, line or silent))
+    if line is not None:
+        line.wipe()
+    if printing:
+        _out(text)
+    else:
+        write.create_all(path.parent, {path.name: text.encode()})
+        _note([f"wrote {path}"])
+    return 0
+
+
 @cli.command(context_settings={"ignore_unknown_options": True})
 @click.argument("what", metavar="NAME")
 @click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")

@@ -398,6 +398,8 @@ def _collect(tree: Tree, report: Report, results: dict[str, FileResult], hidden:
     for path, file in tree.files.items():
         if not file.reported:
             continue
+        if path not in results:
+            report.standings += file.judged.standings
         result = results.setdefault(path, FileResult(path, file.source, sites=len(file.reading.sites)))
         seen = {(f.code, f.subject, f.span, f.to, f.message) for f in result.findings}
         for finding in sorted(file.judged.findings, key=lambda f: (f.span, f.code, f.subject)):

@@ -89,6 +89,16 @@ class Step:
     texts: dict[str, tuple[Source, Source]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Standing:
+    """Which release a launch is on. line: from 1. version: None where nothing says. images: those it names."""
+
+    path: str
+    line: int
+    version: str | None
+    images: tuple[str, ...] = ()
+
+
 @dataclass
 class Report:
     """The whole run. `files` holds only files that were read; `walked` counts all that were looked at."""
@@ -104,6 +114,7 @@ class Report:
     suppressed: int = 0
     evidence: list[str] = field(default_factory=list)
     """What says which release each launch is on."""
+    standings: list[Standing] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     """With `split`: what leads from the files to their `fixed` texts, one after the other."""
 
