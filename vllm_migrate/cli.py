@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vllm_migrate import __version__
+from vllm_migrate import __version__, cli_complete
 from vllm_migrate.cli_words import FileCommand, as_text, given_command
 
 if TYPE_CHECKING:
@@ -42,14 +42,35 @@ def _options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 _SCOPE = _options(
     click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path, allow_dash=True)),
     click.option(
-        "--from", "from_", metavar="VERSION", help="The release the launches are on, where no pin says so."
+        "--from",
+        "from_",
+        metavar="VERSION",
+        shell_complete=cli_complete.releases,
+        help="The release the launches are on, where no pin says so.",
     ),
-    click.option("--to", multiple=True, callback=_listed, metavar="VERSION", help="The release to reach."),
     click.option(
-        "--select", multiple=True, callback=_listed, metavar="CODE", help="Only these codes, prefixes or ids."
+        "--to",
+        multiple=True,
+        callback=_listed,
+        metavar="VERSION",
+        shell_complete=cli_complete.releases,
+        help="The release to reach.",
     ),
     click.option(
-        "--ignore", multiple=True, callback=_listed, metavar="CODE", help="Not these codes, prefixes or ids."
+        "--select",
+        multiple=True,
+        callback=_listed,
+        metavar="CODE",
+        shell_complete=cli_complete.selectors,
+        help="Only these codes, prefixes or ids.",
+    ),
+    click.option(
+        "--ignore",
+        multiple=True,
+        callback=_listed,
+        metavar="CODE",
+        shell_complete=cli_complete.selectors,
+        help="Not these codes, prefixes or ids.",
     ),
     click.option("--config", "config_path", type=_PATH, help="Read this configuration file."),
     click.option("--stdin-filename", type=_PATH, help="What the text given for `-` is called."),
@@ -208,7 +229,7 @@ def init(folder: Path | None, to: str | None, printing: bool) -> int:
 
 
 @cli.command(context_settings={"ignore_unknown_options": True})
-@click.argument("what", metavar="NAME")
+@click.argument("what", metavar="NAME", shell_complete=cli_complete.names)
 @click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
 def explain(what: str, config_path: Path | None) -> int:
     """Say why, since when, what instead, and on what evidence.
@@ -236,8 +257,8 @@ def rules_(output_format: str) -> int:
 
 
 @cli.command()
-@click.argument("first", metavar="[A]", required=False)
-@click.argument("second", metavar="[B]", required=False)
+@click.argument("first", metavar="[A]", required=False, shell_complete=cli_complete.releases)
+@click.argument("second", metavar="[B]", required=False, shell_complete=cli_complete.releases)
 @click.option(
     "--output-format",
     type=click.Choice(("text", "json", "markdown")),
@@ -270,7 +291,7 @@ def releases(first: str | None, second: str | None, output_format: str, config_p
 
 
 @cli.command()
-@click.argument("version", metavar="VERSION")
+@click.argument("version", metavar="VERSION", shell_complete=cli_complete.releases)
 @click.option("--object", "name", metavar="NAME", help="Only this config object, by its option or its class.")
 @click.option("--list", "listing", is_flag=True, help="List the config objects of the release instead.")
 @click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
@@ -287,6 +308,18 @@ def schema(version: str, name: str | None, listing: bool, config_path: Path | No
         raise click.UsageError("--list goes without --object")
     config = _config(find_root(()), config_path)
     _out(object_list(config, version) if listing else schema_text(config, version, name))
+    return 0
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(cli_complete.SHELLS))
+def completion(shell: str) -> int:
+    """Print what a shell reads to complete commands, options, releases, codes and names.
+
+    bash: eval "$(vllm-migrate completion bash)" in ~/.bashrc; zsh: the same in ~/.zshrc;
+    fish: vllm-migrate completion fish > ~/.config/fish/completions/vllm-migrate.fish
+    """
+    _out(cli_complete.script(shell, cli, "vllm-migrate"))
     return 0
 
 
