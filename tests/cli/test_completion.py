@@ -32,7 +32,7 @@ def test_releases_codes_and_names() -> None:
     assert "0.33.0" in offered("check", "--to", "0.33")
     assert "0.30.0,0.33.0" in offered("check", "--to", "0.30.0,0.33")
     assert "VM101" in offered("check", "--select", "vm10")
-    assert "--swap-space" in offered("explain", "--swap")
+    assert "VLLM_ATTENTION_BACKEND" in offered("explain", "VLLM_ATT")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
