@@ -226,6 +226,10 @@ def _plugin(ctx: SiteContext, answer: Answer) -> bool:
     return False
 
 
+_NAMED = 3
+"""Defaults that a message names; the subject names all."""
+
+
 def _defaults(ctx: SiteContext) -> Iterator[Finding]:
     """Name the defaults that change under a launch, once a site and only when both releases are known."""
     if ctx.origin is None or ctx.site.entry_point not in (
@@ -267,11 +271,14 @@ def _defaults(ctx: SiteContext) -> Iterator[Finding]:
 
 
 def _named(changed: list[Migration]) -> str:
-    """Return the options by name, with what limits a change to some hardware or models."""
+    """Return the first options by name, with what limits a change to some hardware or models."""
     limits: dict[str, list[str]] = {}
     for entry in changed:
         limits.setdefault(entry.name, []).append(entry.where)
-    return ", ".join(n if "" in w else f"{n} (only with {' and '.join(w)})" for n, w in limits.items())
+    named = [n if "" in w else f"{n} (only with {' and '.join(w)})" for n, w in limits.items()]
+    if len(named) > _NAMED + 1:
+        return ", ".join(named[:_NAMED]) + f" and {len(named) - _NAMED} more"
+    return ", ".join(named)
 
 
 class _Spot:
