@@ -154,8 +154,17 @@ def fix(printing: bool, **given: Any) -> int:
     return run_diff(job) if printing else run_fix(job)
 
 
+_PAGE = click.option(
+    "--output-format",
+    type=click.Choice(("text", "html")),
+    default="text",
+    help="As text, or as a page in which to pick fixes and take their patch.",
+)
+
+
 @cli.command(cls=FileCommand)
 @_SCOPE
+@_PAGE
 @click.option("--split", "folder", type=_PATH, metavar="DIR", help="Write a series of patches for `git am` into DIR.")
 @click.option(
     "--split-by", "by", type=click.Choice(("rule", "launch")), help="One patch a rule (the default), or one a launch."
@@ -167,12 +176,15 @@ def diff(folder: Path | None, by: str | None, **given: Any) -> int:
     The patches of a series apply one after the other, each says why in its message, and together they make the
     same change as the one patch.
     """
-    from vllm_migrate.runs import run_diff
+    from vllm_migrate.runs import run_diff, run_page
 
     if folder is None:
         if by is not None:
             raise click.UsageError("--split-by goes with --split DIR")
-        return run_diff(_job(given, one_target=True))
+        run = run_page if given["output_format"] == "html" else run_diff
+        return run(_job(given, one_target=True))
+    if given["output_format"] == "html":
+        raise click.UsageError("--split goes without --output-format html")
     from vllm_migrate.series import run_split
 
     return run_split(_job(given, one_target=True), folder, by or "rule")
@@ -180,11 +192,15 @@ def diff(folder: Path | None, by: str | None, **given: Any) -> int:
 
 @cli.command()
 @_SCOPE
+@_PAGE
 @_STATUS
 def review(**given: Any) -> int:
     """Walk through the fixes, unsafe ones included: accept, skip, edit, explain, quit."""
     from vllm_migrate.review import ANSWERS, QUESTION, Review
+    from vllm_migrate.runs import run_page
 
+    if given["output_format"] == "html":
+        return run_page(_job(given, one_target=True))
     if Path("-") in given["paths"]:
         raise click.UsageError("review reads answers from standard input, not a file")
     given["unsafe_fixes"] = True if given["unsafe_fixes"] is None else given["unsafe_fixes"]
@@ -381,6 +397,7 @@ def _job(
         jobs=given["jobs"],
         baseline=given["baseline"] and Path(os.path.abspath(given["baseline"])),
         color=_colored(given["color"]),
+        choose=given.get("output_format") == "html",
     )
     if (write_baseline or prune_baseline) and config.baseline is None:
         raise click.UsageError("--write-baseline and --prune-baseline need --baseline FILE")

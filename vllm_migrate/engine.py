@@ -344,6 +344,7 @@ def _one_target(
     _judge_all(tree, data, target, [p for p, f in tree.files.items() if not f.reported])
     for done in range(ROUNDS if fixing else 1):
         first = done == 0
+        _govern(tree)
         planner = Planner(tree, data, target)
         # What the baseline knows is not fixed in a later round either: each round meets it afresh.
         hidden = _hide(tree, settings, known if first else baseline.load(settings.baseline))
@@ -356,6 +357,10 @@ def _one_target(
             _collect(tree, report, results, hidden | planner.told)
         if first and last:
             _unused_comments(tree, settings, target or data.catalog.latest, results)
+        if first and settings.choose:
+            from vllm_migrate.choices import choices
+
+            report.choices, report.clusters = choices(planner)
         if not fixing:
             break
         changed = planner.apply(first=first)
@@ -367,6 +372,19 @@ def _one_target(
         # A launch whose fix stands in another file is judged anew with it.
         asking = {f.path for p in tree.files.values() for f in p.judged.findings if f.fix and f.fix.path in changed}
         _judge_all(tree, data, target, {*changed, *asking})
+
+
+def _govern(tree: Tree) -> None:
+    """Tell the findings of pins which launches run what the pin names."""
+    for file in tree.files.values():
+        for finding in file.judged.findings:
+            finding.governs.clear()
+    for file in tree.files.values():
+        for site in file.reading.sites:
+            origin = file.judged.origins.get(id(site))
+            for path, pin in origin.pins if origin is not None else ():
+                for finding in tree.files[path].judged.pin_findings.get(id(pin), ()):
+                    finding.governs.append(site)
 
 
 def _hide(tree: Tree, settings: Config, known: baseline.Baseline) -> set[int]:

@@ -60,6 +60,8 @@ class Finding:
     related: list[str] = field(default_factory=list)
     fix: Fix | None = None
     withheld: str = ""
+    governs: list[Site] = field(default_factory=list)
+    """The launches that run what a pin names, where the finding is about a pin."""
 
 
 @dataclass
@@ -73,6 +75,28 @@ class FileResult:
     fixed: Source | None = None
     """The file after the fixes chosen by the command's options; None when nothing changes."""
     applied: list[Fix] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Choice:
+    """Fixes that a person takes together or not at all. edits: (path, edit) pairs that make them alone."""
+
+    findings: list[Finding]
+    safety: Safety
+    edits: list[tuple[str, Edit]] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Cluster:
+    """Choices that write a file otherwise together than each for itself (the last comma, an emptied key).
+
+    members: their places in `Report.choices`. together: what several of them make of the file together, where it is
+    not what each makes.
+    """
+
+    path: str
+    members: tuple[int, ...]
+    together: dict[frozenset[int], list[Edit]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -117,6 +141,9 @@ class Report:
     standings: list[Standing] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     """With `split`: what leads from the files to their `fixed` texts, one after the other."""
+    choices: list[Choice] = field(default_factory=list)
+    """With `choose`: what a person can take of the fixes there are, each by itself."""
+    clusters: list[Cluster] = field(default_factory=list)
 
     def findings(self) -> list[Finding]:
         return [f for file in self.files for f in file.findings]

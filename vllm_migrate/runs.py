@@ -86,6 +86,13 @@ def run_diff(job: Job) -> int:
     return status(job, report.findings())
 
 
+def run_page(job: Job) -> int:
+    """Print the page in which a person picks fixes; returns the exit status of what was found."""
+    report = read_report(job, job.config)
+    _print(job, report)
+    return status(job, report.findings())
+
+
 def run_fix(job: Job) -> int:
     """Write the chosen fixes and report what remains; returns the exit status."""
     from vllm_migrate.output._summary import fixed, left_out
