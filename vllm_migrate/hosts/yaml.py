@@ -80,6 +80,10 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
     for site in found.sites if gaps else ():
         site.open = True
     out.extend(found)
+    if region.parent is None and masked.actions and "/templates/" in f"/{context.path}":
+        from vllm_migrate.hosts.helm_built import read_built
+
+        out.extend(read_built(region, masked, context, [("", 0, len(region.text))]))
     if (
         region.parent is None
         and masked.actions
