@@ -178,8 +178,9 @@ def table(results: list[Result]) -> str:
     lines = [head, "| --- |" + " ---: |" * 8]
     total = Result("**all**")
     for r in results:
-        total.files, total.sites, total.fixable = total.files + r.files, total.sites + r.sites, total.fixable + r.fixable
-        total.changed, total.seconds = total.changed + r.changed, round(total.seconds + r.seconds, 1)
+        for name in ("files", "sites", "fixable", "changed"):
+            setattr(total, name, getattr(total, name) + getattr(r, name))
+        total.seconds = round(total.seconds + r.seconds, 1)
         total.severities = dict(Counter(total.severities) + Counter(r.severities))
     for r in [*results, total]:
         kinds = " | ".join(str(r.severities.get(s, 0)) for s in ("error", "warning", "info"))

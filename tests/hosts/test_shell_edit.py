@@ -475,3 +475,17 @@ def test_broken_scripts_are_read_without_an_exception(text: str, cut: int, extra
     for site in reading.sites:
         for word in site.words:
             assert 0 <= word.place.start <= word.place.end
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'CMD="vllm serve $M --seed 1 --served-model-name $M"\neval "$CMD"\n',
+        'eval "exec vllm serve $M --seed 1 --port {{ if .P }}{{ .P }}{{ end }} --api-key {{ .P }}{{ end }}"\n',
+    ],
+)
+def test_words_that_say_the_same_again_change_nothing(text: str) -> None:
+    site = read(text).sites[0]
+    assert len(site.words) > 4
+    for word in site.words:
+        assert apply(text, [Replace(word, word.text, word.holes)]) == text

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.shell_script import Script
     from vllm_migrate.hosts.shell_tree import Node
 
+_HOLE = re.compile("[\ue000-\uf8ff]")
 _TAILS = {
     "command": re.compile(r"[ \t]*\\\r?\n"),
     "array": re.compile(r"[ \t]*(?:\\|#[^\r\n]*)?\r?\n"),
@@ -274,7 +275,9 @@ class WordList:
         """Return edits of the list's region."""
         out = list(plan.raw)
         for index, parts in plan.respelled.items():
-            out.append(self._respell(index, parts))
+            edit = self._respell(index, parts)
+            if edit.text != self.region.text[edit.start : edit.end]:
+                out.append(edit)
         removed, after, before = set(plan.removed), dict(plan.after), dict(plan.before)
         for first, last in _runs(sorted(removed)):
             raws: list[str] = []
@@ -305,6 +308,8 @@ class WordList:
         if any(later[1] > earlier[0] for earlier, later in pairs):
             raise CannotRender("two changes want the same text to differ")
         for low, high, new, new_holes in ordered:
+            if self._says(lexeme, low, high, new, new_holes):
+                continue
             shifted = "".join(chr(ord(c) + len(holes)) if is_hole(c) else c for c in new)
             holes += self._written(new_holes)
             text = text[:low] + shifted + text[high:]
@@ -312,6 +317,14 @@ class WordList:
         if spelled is None:
             raise CannotRender("the new value cannot be quoted at this place")
         return Edit(token.start, token.end, spelled)
+
+    def _says(self, lexeme: Lexeme, low: int, high: int, new: str, holes: Sequence[str]) -> bool:
+        """Tell whether a part of a word says this already; two run-time parts may be spelled alike."""
+        mine = [lexeme.holes[ord(c) - 0xE000] for c in lexeme.text[low:high] if is_hole(c)]
+        theirs = [holes[ord(c) - 0xE000] for c in new if is_hole(c) and ord(c) - 0xE000 < len(holes)]
+        places = [self.region.nearest_span(h.start, h.end) for h in mine]
+        spelled = [self.region.source.text[p.start : p.end] for p in places]
+        return _HOLE.sub("?", lexeme.text[low:high]) == _HOLE.sub("?", new) and spelled == theirs
 
     def _line_start(self, offset: int) -> int:
         return self.region.text.rfind("\n", 0, offset) + 1
