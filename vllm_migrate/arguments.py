@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from vllm_migrate.catalog import Catalog, OptionMatch, Release
 
 COMMAND_LINES = frozenset({"serve", "api_server", "run_batch", "demo_server"})
+ENGINE_LINES = frozenset({"bench_engine", "grpc_server"})
+"""Programs with options of their own that take the engine's too."""
+CLIENTS = frozenset({"bench"})
+"""Programs that talk to a server and run no engine: they read none of its variables."""
 KEYWORDS = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
 _NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$", re.ASCII)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

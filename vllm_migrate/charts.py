@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.helm_values import Use, Values
     from vllm_migrate.units import Part, Planner
 
+_STARTS = re.compile(rb"(?m)^[ \t-]*(?:args|command):|\"--[a-z]|^[ \t]*- *[\"']?--[a-z]")
 _DEPTH = 3
 _MOST = 200
 _ENVIRONMENTS = frozenset(("environments", "environment", "envs", "env", "values", "ci"))
@@ -78,7 +79,7 @@ def _below(root: Path, top: str, skipped: frozenset[str]) -> list[str]:
 
 
 def linked(root: Path, path: str, known: dict[str, list[str]]) -> list[str]:
-    """Return the values files that a template or a values file stands with, relative to its folder.
+    """Return the values files and templates that a template or a values file stands with, relative to its folder.
 
     known: those of the charts met before; is added to.
     """
@@ -89,8 +90,15 @@ def linked(root: Path, path: str, known: dict[str, list[str]]) -> list[str]:
         return []
     here = posixpath.dirname(path) or "."
     if chart not in known:
-        known[chart] = values_files(root, chart)[:_MOST]
+        known[chart] = values_files(root, chart)[:_MOST] + _templates(root, chart)[:_MOST]
     return [posixpath.relpath(p, here) for p in known[chart] if p != path]
+
+
+def _templates(root: Path, chart: str) -> list[str]:
+    """Return the templates of a chart that start something, or set what a process sees."""
+    paths = _below(root, posixpath.join(chart, "templates"), frozenset())
+    found = ((p, discover.read_inside(root, p) or b"") for p in paths if p.endswith((".yaml", ".yml", ".tpl")))
+    return [p for p, raw in found if b"{{" in raw and _STARTS.search(raw) is not None]
 
 
 @dataclass

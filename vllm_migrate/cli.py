@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vllm_migrate import __version__
+from vllm_migrate import __version__, cli_complete
 from vllm_migrate.cli_words import FileCommand, as_text, given_command
 
 if TYPE_CHECKING:
     from vllm_migrate.config import Config
+    from vllm_migrate.progress import Line
     from vllm_migrate.runs import Job
 
 FAILED = 2
@@ -41,14 +42,35 @@ def _options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 _SCOPE = _options(
     click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path, allow_dash=True)),
     click.option(
-        "--from", "from_", metavar="VERSION", help="The release the launches are on, where no pin says so."
+        "--from",
+        "from_",
+        metavar="VERSION",
+        shell_complete=cli_complete.releases,
+        help="The release the launches are on, where no pin says so.",
     ),
-    click.option("--to", multiple=True, callback=_listed, metavar="VERSION", help="The release to reach."),
     click.option(
-        "--select", multiple=True, callback=_listed, metavar="CODE", help="Only these codes, prefixes or ids."
+        "--to",
+        multiple=True,
+        callback=_listed,
+        metavar="VERSION",
+        shell_complete=cli_complete.releases,
+        help="The release to reach.",
     ),
     click.option(
-        "--ignore", multiple=True, callback=_listed, metavar="CODE", help="Not these codes, prefixes or ids."
+        "--select",
+        multiple=True,
+        callback=_listed,
+        metavar="CODE",
+        shell_complete=cli_complete.selectors,
+        help="Only these codes, prefixes or ids.",
+    ),
+    click.option(
+        "--ignore",
+        multiple=True,
+        callback=_listed,
+        metavar="CODE",
+        shell_complete=cli_complete.selectors,
+        help="Not these codes, prefixes or ids.",
     ),
     click.option("--config", "config_path", type=_PATH, help="Read this configuration file."),
     click.option("--stdin-filename", type=_PATH, help="What the text given for `-` is called."),
@@ -132,8 +154,17 @@ def fix(printing: bool, **given: Any) -> int:
     return run_diff(job) if printing else run_fix(job)
 
 
+_PAGE = click.option(
+    "--output-format",
+    type=click.Choice(("text", "html")),
+    default="text",
+    help="As text, or as a page in which to pick fixes and take their patch.",
+)
+
+
 @cli.command(cls=FileCommand)
 @_SCOPE
+@_PAGE
 @click.option("--split", "folder", type=_PATH, metavar="DIR", help="Write a series of patches for `git am` into DIR.")
 @click.option(
     "--split-by", "by", type=click.Choice(("rule", "launch")), help="One patch a rule (the default), or one a launch."
@@ -145,12 +176,15 @@ def diff(folder: Path | None, by: str | None, **given: Any) -> int:
     The patches of a series apply one after the other, each says why in its message, and together they make the
     same change as the one patch.
     """
-    from vllm_migrate.runs import run_diff
+    from vllm_migrate.runs import run_diff, run_page
 
     if folder is None:
         if by is not None:
             raise click.UsageError("--split-by goes with --split DIR")
-        return run_diff(_job(given, one_target=True))
+        run = run_page if given["output_format"] == "html" else run_diff
+        return run(_job(given, one_target=True))
+    if given["output_format"] == "html":
+        raise click.UsageError("--split goes without --output-format html")
     from vllm_migrate.series import run_split
 
     return run_split(_job(given, one_target=True), folder, by or "rule")
@@ -158,11 +192,15 @@ def diff(folder: Path | None, by: str | None, **given: Any) -> int:
 
 @cli.command()
 @_SCOPE
+@_PAGE
 @_STATUS
 def review(**given: Any) -> int:
     """Walk through the fixes, unsafe ones included: accept, skip, edit, explain, quit."""
     from vllm_migrate.review import ANSWERS, QUESTION, Review
+    from vllm_migrate.runs import run_page
 
+    if given["output_format"] == "html":
+        return run_page(_job(given, one_target=True))
     if Path("-") in given["paths"]:
         raise click.UsageError("review reads answers from standard input, not a file")
     given["unsafe_fixes"] = True if given["unsafe_fixes"] is None else given["unsafe_fixes"]
@@ -181,8 +219,33 @@ def review(**given: Any) -> int:
     return Review(_job(given, one_target=True), ask, edit).run()
 
 
+@cli.command()
+@click.argument("folder", metavar="[FOLDER]", required=False, type=_PATH)
+@click.option("--to", metavar="VERSION", help="The release to reach; the newest known where absent.")
+@click.option("--stdout", "printing", is_flag=True, help="Print the file instead of writing it.")
+def init(folder: Path | None, to: str | None, printing: bool) -> int:
+    """Look at a repository and write its first configuration, with comments."""
+    from vllm_migrate import write
+    from vllm_migrate.discover import find_root
+    from vllm_migrate.engine import run
+    from vllm_migrate.progress import silent
+    from vllm_migrate.starting import start
+
+    line = _watched()
+    root = find_root([folder or Path(".")])
+    path, text = start(root, to, lambda top, config: run([top], top, config, line or silent))
+    if line is not None:
+        line.wipe()
+    if printing:
+        _out(text)
+    else:
+        write.create_all(path.parent, {path.name: text.encode()})
+        _note([f"wrote {path}"])
+    return 0
+
+
 @cli.command(context_settings={"ignore_unknown_options": True})
-@click.argument("what", metavar="NAME")
+@click.argument("what", metavar="NAME", shell_complete=cli_complete.names)
 @click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
 def explain(what: str, config_path: Path | None) -> int:
     """Say why, since when, what instead, and on what evidence.
@@ -210,8 +273,8 @@ def rules_(output_format: str) -> int:
 
 
 @cli.command()
-@click.argument("first", metavar="[A]", required=False)
-@click.argument("second", metavar="[B]", required=False)
+@click.argument("first", metavar="[A]", required=False, shell_complete=cli_complete.releases)
+@click.argument("second", metavar="[B]", required=False, shell_complete=cli_complete.releases)
 @click.option(
     "--output-format",
     type=click.Choice(("text", "json", "markdown")),
@@ -244,7 +307,7 @@ def releases(first: str | None, second: str | None, output_format: str, config_p
 
 
 @cli.command()
-@click.argument("version", metavar="VERSION")
+@click.argument("version", metavar="VERSION", shell_complete=cli_complete.releases)
 @click.option("--object", "name", metavar="NAME", help="Only this config object, by its option or its class.")
 @click.option("--list", "listing", is_flag=True, help="List the config objects of the release instead.")
 @click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
@@ -261,6 +324,18 @@ def schema(version: str, name: str | None, listing: bool, config_path: Path | No
         raise click.UsageError("--list goes without --object")
     config = _config(find_root(()), config_path)
     _out(object_list(config, version) if listing else schema_text(config, version, name))
+    return 0
+
+
+@cli.command()
+@click.argument("shell", type=click.Choice(cli_complete.SHELLS))
+def completion(shell: str) -> int:
+    """Print what a shell reads to complete commands, options, releases, codes and names.
+
+    bash: eval "$(vllm-migrate completion bash)" in ~/.bashrc; zsh: the same in ~/.zshrc;
+    fish: vllm-migrate completion fish > ~/.config/fish/completions/vllm-migrate.fish
+    """
+    _out(cli_complete.script(shell, cli, "vllm-migrate"))
     return 0
 
 
@@ -322,6 +397,7 @@ def _job(
         jobs=given["jobs"],
         baseline=given["baseline"] and Path(os.path.abspath(given["baseline"])),
         color=_colored(given["color"]),
+        choose=given.get("output_format") == "html",
     )
     if (write_baseline or prune_baseline) and config.baseline is None:
         raise click.UsageError("--write-baseline and --prune-baseline need --baseline FILE")
@@ -343,6 +419,7 @@ def _job(
         prune_baseline=prune_baseline,
         out=_out,
         note=_note,
+        line=_watched(),
     )
 
 
@@ -363,6 +440,13 @@ def _colored(when: str) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _watched() -> Line | None:
+    """Return what shows progress, where standard error is a terminal that can draw over a line."""
+    from vllm_migrate.progress import Line
+
+    return Line(sys.stderr) if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else None
 
 
 def _out(text: str) -> None:

@@ -79,6 +79,8 @@ class Config:
     """With `fix`: the places (see `place_key`) whose fixes alone are taken; None means all that `takes` allows."""
     split: str = ""
     """With `fix`: "rule" or "launch" asks for `Report.steps`, one for each."""
+    choose: bool = False
+    """Whether `Report.choices` is asked for."""
     color: bool = False
     """Whether text for people carries terminal colours."""
     file: Path | None = None

@@ -12,6 +12,7 @@ from vllm_migrate import config_file
 from vllm_migrate.config import Config
 from vllm_migrate.gitignore import Ignores, add, chain_above, relative
 from vllm_migrate.globs import path_matches
+from vllm_migrate.progress import Step, silent
 
 SKIPPED_FOLDERS = frozenset(
     (
@@ -87,6 +88,7 @@ class Walk:
     config: Config
     looked_at: int = 0
     notices: list[str] = field(default_factory=list)
+    progress: Step = silent
 
     def __post_init__(self) -> None:
         self.root = self.root.resolve()
@@ -187,6 +189,8 @@ class Walk:
             return None
         self._seen.add(path)
         self.looked_at += 1
+        if not self.looked_at % 100:
+            self.progress("looking at files", self.looked_at, 0)
         if not named and os.path.splitext(path)[1].lower() in _BINARY:
             return None
         with open(path, "rb", buffering=0) as stream:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vllm_migrate import baseline, charts, discover, suppress
+from vllm_migrate.arguments import CLIENTS
 from vllm_migrate.carried import settle
 from vllm_migrate.catalog import load as load_catalog
 from vllm_migrate.config import Config
@@ -18,6 +19,7 @@ from vllm_migrate.hosts import Host, host_for
 from vllm_migrate.judging import Data, Judged, judge
 from vllm_migrate.migrations import load as load_migrations
 from vllm_migrate.model import Problem, Reading
+from vllm_migrate.progress import Step, silent
 from vllm_migrate.text import Region, Source, Span, UndecodableError
 from vllm_migrate.wrappers import use as use_wrappers
 
@@ -38,16 +40,18 @@ class File:
     """Where the comments start that hid a finding."""
 
 
-def run(paths: Sequence[Path], root: Path, settings: Config) -> Report:
+def run(paths: Sequence[Path], root: Path, settings: Config, progress: Step = silent) -> Report:
     """Check files below `paths` and, with `settings.fix`, choose fixes into `FileResult.fixed`.
+
+    progress: told how far the run is.
 
     Raises PathError for a path that cannot be read, ConfigError, CatalogError or MigrationError for data
     that cannot be used.
     """
     use_wrappers(settings.wrappers)
-    walk = discover.Walk(root, settings)
+    walk = discover.Walk(root, settings, progress=progress)
     named = [walk.name(str(discover.absolute(path))) for path in paths]
-    report = _run(walk.files(paths), walk.root, settings, named)
+    report = _run(walk.files(paths), walk.root, settings, named, progress=progress)
     report.walked = walk.looked_at
     report.notices += walk.notices
     return report
@@ -67,8 +71,9 @@ def run_text(name: str, raw: bytes, root: Path, settings: Config, host: Host | N
 class Tree:
     """The files read in a run, and those beside them that may say which release is in use."""
 
-    def __init__(self, root: Path, *, alone: bool = False) -> None:
+    def __init__(self, root: Path, *, alone: bool = False, progress: Step = silent) -> None:
         self.root = root
+        self.progress = progress
         self.alone = alone
         self.files: dict[str, File] = {}
         self._folders: dict[str, list[str]] = {}
@@ -167,6 +172,7 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
     try:
         reading = host.read(Region.whole(source), context)
         settle(reading)
+        _keep_from_clients(reading)
         if "<<<<<<< " in source.text and not reading.documentation:
             return _conflict(source.text) or reading
         return reading
@@ -193,6 +199,16 @@ def _conflict(text: str) -> Reading | None:
         at.append(found.start())
     message = "a merge conflict is open here; settle it first"
     return Reading(problems=[Problem("syntax", message, at[0], at[0] + 7)])
+
+
+def _keep_from_clients(reading: Reading) -> None:
+    """A program that only talks to a server reads no variable of the engine's: they reach no site through it."""
+    clients = [s for s in reading.sites if s.entry_point in CLIENTS]
+    held = [v for s in clients for v in s.variables]
+    for site in clients:
+        site.variables, site.variable_home = [], None
+    known = {id(v) for v in reading.variables} | {id(v) for s in reading.sites for v in s.variables}
+    reading.variables += {id(v): v for v in held if id(v) not in known}.values()
 
 
 def _follow(tree: Tree, named: Sequence[str]) -> None:
@@ -251,13 +267,14 @@ def _run(
     settings: Config,
     named: Sequence[str],
     host: Host | None = None,
+    progress: Step = silent,
 ) -> Report:
     tree: Tree | None = None
     report = Report(list(settings.to), root=str(root))
     undecodable: list[Finding] = []
     for path, raw in files:
         if tree is None:
-            tree = Tree(root, alone=host is not None)
+            tree = Tree(root, alone=host is not None, progress=progress)
         file = read(path, raw, root, host)
         if isinstance(file, Finding):
             undecodable.append(file)
@@ -302,7 +319,8 @@ def _judge_all(tree: Tree, data: Data, target: str | None, paths: Iterable[str])
     for folder in {posixpath.dirname(path) for path in paths}:
         tree.read_kustomization(folder)
     hold({path: file.reading for path, file in tree.files.items()})
-    for path in paths:
+    for done, path in enumerate(paths):
+        tree.progress("judging files", done, len(paths))
         file = tree.files[path]
         file.judged = judge(path, file.source, file.reading, data, target, tree.folder)
 
@@ -326,6 +344,7 @@ def _one_target(
     _judge_all(tree, data, target, [p for p, f in tree.files.items() if not f.reported])
     for done in range(ROUNDS if fixing else 1):
         first = done == 0
+        _govern(tree)
         planner = Planner(tree, data, target)
         # What the baseline knows is not fixed in a later round either: each round meets it afresh.
         hidden = _hide(tree, settings, known if first else baseline.load(settings.baseline))
@@ -338,6 +357,10 @@ def _one_target(
             _collect(tree, report, results, hidden | planner.told)
         if first and last:
             _unused_comments(tree, settings, target or data.catalog.latest, results)
+        if first and settings.choose:
+            from vllm_migrate.choices import choices
+
+            report.choices, report.clusters = choices(planner)
         if not fixing:
             break
         changed = planner.apply(first=first)
@@ -349,6 +372,19 @@ def _one_target(
         # A launch whose fix stands in another file is judged anew with it.
         asking = {f.path for p in tree.files.values() for f in p.judged.findings if f.fix and f.fix.path in changed}
         _judge_all(tree, data, target, {*changed, *asking})
+
+
+def _govern(tree: Tree) -> None:
+    """Tell the findings of pins which launches run what the pin names."""
+    for file in tree.files.values():
+        for finding in file.judged.findings:
+            finding.governs.clear()
+    for file in tree.files.values():
+        for site in file.reading.sites:
+            origin = file.judged.origins.get(id(site))
+            for path, pin in origin.pins if origin is not None else ():
+                for finding in tree.files[path].judged.pin_findings.get(id(pin), ()):
+                    finding.governs.append(site)
 
 
 def _hide(tree: Tree, settings: Config, known: baseline.Baseline) -> set[int]:
@@ -380,6 +416,8 @@ def _collect(tree: Tree, report: Report, results: dict[str, FileResult], hidden:
     for path, file in tree.files.items():
         if not file.reported:
             continue
+        if path not in results:
+            report.standings += file.judged.standings
         result = results.setdefault(path, FileResult(path, file.source, sites=len(file.reading.sites)))
         seen = {(f.code, f.subject, f.span, f.to, f.message) for f in result.findings}
         for finding in sorted(file.judged.findings, key=lambda f: (f.span, f.code, f.subject)):

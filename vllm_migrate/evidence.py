@@ -62,7 +62,7 @@ def origin_of(site: Site, path: str, reading: Reading, config: Config, folder: R
     levels: list[Callable[[], list[tuple[str, Pin]]]] = [
         lambda: _standing(path, site.pins),
         lambda: _standing(path, (p for p in reading.pins if site.owner and p.owner == site.owner)),
-        lambda: [] if reading.documentation else _standing(path, reading.pins),
+        lambda: [] if reading.documentation or site.shown else _standing(path, reading.pins),
     ]
     return _nearest(levels, path, config, folder)
 

@@ -60,6 +60,8 @@ class Finding:
     related: list[str] = field(default_factory=list)
     fix: Fix | None = None
     withheld: str = ""
+    governs: list[Site] = field(default_factory=list)
+    """The launches that run what a pin names, where the finding is about a pin."""
 
 
 @dataclass
@@ -76,6 +78,28 @@ class FileResult:
 
 
 @dataclass(eq=False)
+class Choice:
+    """Fixes that a person takes together or not at all. edits: (path, edit) pairs that make them alone."""
+
+    findings: list[Finding]
+    safety: Safety
+    edits: list[tuple[str, Edit]] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Cluster:
+    """Choices that write a file otherwise together than each for itself (the last comma, an emptied key).
+
+    members: their places in `Report.choices`. together: what several of them make of the file together, where it is
+    not what each makes.
+    """
+
+    path: str
+    members: tuple[int, ...]
+    together: dict[frozenset[int], list[Edit]] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
 class Step:
     """Fixes that stand by themselves: those of one rule, or of one launch.
 
@@ -87,6 +111,16 @@ class Step:
     findings: list[Finding]
     places: dict[int, int] = field(default_factory=dict)
     texts: dict[str, tuple[Source, Source]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Which release a launch is on. line: from 1. version: None where nothing says. images: those it names."""
+
+    path: str
+    line: int
+    version: str | None
+    images: tuple[str, ...] = ()
 
 
 @dataclass
@@ -104,8 +138,12 @@ class Report:
     suppressed: int = 0
     evidence: list[str] = field(default_factory=list)
     """What says which release each launch is on."""
+    standings: list[Standing] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     """With `split`: what leads from the files to their `fixed` texts, one after the other."""
+    choices: list[Choice] = field(default_factory=list)
+    """With `choose`: what a person can take of the fixes there are, each by itself."""
+    clusters: list[Cluster] = field(default_factory=list)
 
     def findings(self) -> list[Finding]:
         return [f for file in self.files for f in file.findings]

@@ -10,7 +10,7 @@ from vllm_migrate.arguments import read_arguments
 from vllm_migrate.catalog import UnknownRelease
 from vllm_migrate.config import Config
 from vllm_migrate.evidence import Origin, Readings, moving, origin_of, origin_of_file, readings_beside, version_of
-from vllm_migrate.findings import Finding, Severity
+from vllm_migrate.findings import Finding, Severity, Standing
 from vllm_migrate.model import Pin, Reading, Site
 from vllm_migrate.rules.context import Context, PinContext, SiteContext
 from vllm_migrate.rules.registry import modules
@@ -43,6 +43,7 @@ class Judged:
     notices: list[str] = field(default_factory=list)
     evidence: list[str] = field(default_factory=list)
     """What says which release each launch is on, for who asks."""
+    standings: list[Standing] = field(default_factory=list)
 
 
 @dataclass
@@ -191,7 +192,11 @@ def _target(data: Data, wanted: str | None, version: str | None) -> tuple[Releas
 def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> None:
     path, source, reading, data, out = subject.path, subject.source, subject.reading, subject.data, subject.out
     version = from_ or origin.version
-    out.evidence.append(f"{path}:{source.position(site.place.start)[0]}: {_standing(site, origin, from_)}")
+    line = source.position(site.place.start)[0]
+    out.evidence.append(f"{path}:{line}: {_standing(site, origin, from_)}")
+    if not reading.documentation:
+        images = tuple(p.effective or p.whole for p in site.pins if p.kind in ("image", "base") and not p.holes)
+        out.standings.append(Standing(path, line, version, images))
     shown = site.shown and data.config.markdown != "fix"
     wanted = None if (subject.examples or shown) and _own(site, origin) else subject.wanted
     target, note = _target(data, wanted, version if wanted is not None or from_ is None else origin.version)
@@ -212,7 +217,7 @@ def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> N
         out.notices.append(f"{path}:{source.position(site.place.start)[0]}: {note}")
         for finding in found:
             finding.related.append(note)
-    if origin.conflict and from_ is None and found:
+    if origin.conflict and from_ is None and found and not site.shown:
         where = ", ".join(origin.conflict)
         found.append(
             Finding(

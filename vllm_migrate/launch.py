@@ -138,18 +138,29 @@ def _program_at(texts: Sequence[str], i: int) -> _Program | None:
     known = wrappers.of_program([name, *texts[i + 1 : i + 4]]) if not name.startswith("-") else None
     if known is not None:
         return _wrapped(known[0], texts, i + known[1])
-    for program in data["programs"]:
-        words = program["words"]
-        if name == words[0] and list(texts[i + 1 : i + len(words)]) == words[1:]:
-            return _Program(program["entry_point"], i + len(words))
+    command = _command([name, *texts[i + 1 :]])
+    if command is not None:
+        return _Program(command[0], i + command[1])
     if name in data["interpreters"] or texts[i].startswith("\ue000"):
         j = i + 1
         while j < len(texts) and texts[j].startswith("-") and texts[j] != "-m":
             j += 2 if texts[j] in ("-X", "-W") else 1
         if j + 1 < len(texts) and texts[j] == "-m":
             return _module_at(texts, j)
+        script = next((s for s in data["scripts"] if j < len(texts) and ("/" + texts[j]).endswith("/" + s)), None)
+        if script is not None:
+            return _Program(data["scripts"][script], j + 1)
     # `torchrun -m`, `accelerate launch -m`, `coverage run -m`
     return _module_at(texts, i) if i and texts[i] == "-m" else None
+
+
+def _command(texts: Sequence[str]) -> tuple[str, int] | None:
+    """Return the entry point of the program that a line begins with and how many words name it."""
+    for program in launchers()["programs"]:
+        words = program["words"]
+        if list(texts[: len(words)]) == words:
+            return program["entry_point"], len(words)
+    return None
 
 
 def _module_at(texts: Sequence[str], i: int) -> _Program | None:
@@ -158,7 +169,8 @@ def _module_at(texts: Sequence[str], i: int) -> _Program | None:
         return None
     entry = launchers()["modules"].get(texts[i + 1])
     if entry == "cli":
-        return _Program("serve", i + 3) if i + 2 < len(texts) and texts[i + 2] == "serve" else None
+        command = _command(["vllm", *texts[i + 2 :]])
+        return _Program(command[0], i + 1 + command[1]) if command is not None else None
     if entry:
         return _Program(entry, i + 2)
     wrapper = wrappers.of_module(texts[i + 1])

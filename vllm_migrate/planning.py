@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, has_dynamic
+from vllm_migrate.arguments import COMMAND_LINES, ENGINE_LINES, KEYWORDS, Argument, has_dynamic
 from vllm_migrate.findings import Finding, Fix, Safety
 from vllm_migrate.jsontext import rewrite
 from vllm_migrate.migrations import CannotConvert, Case, Migration, convert, holds, normal, spell, truthy
@@ -603,7 +603,7 @@ def _insert(
 ) -> list[Change]:
     """Return changes that add arguments last at the site."""
     site = ctx.site
-    if site.entry_point in COMMAND_LINES:
+    if site.entry_point in COMMAND_LINES | ENGINE_LINES:
         words: list[str] = []
         holes: tuple[str, ...] = ()
         glued = all_glued(ctx)

@@ -12,6 +12,7 @@ from vllm_migrate.findings import Finding, Report
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts import Host
+    from vllm_migrate.progress import Line
 
 CLEAN, FOUND, FAILED = 0, 1, 2
 
@@ -25,7 +26,7 @@ class Job:
     """One run. paths: what to look at; stdin: the text that stands for the only path, if it was `-` or a command
     line. unnamed: nobody said what that text is called. command: it is a command line.
 
-    out: writes the result; note: writes lines for people to standard error.
+    out: writes the result; note: writes lines for people to standard error. line: shows progress to a terminal.
     """
 
     paths: Sequence[Path]
@@ -43,6 +44,16 @@ class Job:
     command: bool
     out: Callable[[str], None]
     note: Callable[[Iterable[str]], None]
+    line: Line | None = None
+
+    def progress(self, what: str, done: int, total: int) -> None:
+        """Show how far the run is, where somebody watches."""
+        if self.line is not None and not self.quiet:
+            self.line(what, done, total)
+
+    def wipe(self) -> None:
+        if self.line is not None:
+            self.line.wipe()
 
     def say(self, lines: Iterable[str]) -> None:
         if not self.quiet:
@@ -72,6 +83,13 @@ def run_diff(job: Job) -> int:
     report = read_report(job, replace(job.config, fix=True))
     job.out(diff.render(report, job.config))
     job.say(left_out(report))
+    return status(job, report.findings())
+
+
+def run_page(job: Job) -> int:
+    """Print the page in which a person picks fixes; returns the exit status of what was found."""
+    report = read_report(job, job.config)
+    _print(job, report)
     return status(job, report.findings())
 
 
@@ -138,7 +156,8 @@ def read_report(job: Job, config: Config, *, again: bool = False) -> Report:
         if job.command and not again and not any(file.sites for file in report.files):
             raise NoLaunch(f"nothing known here starts vLLM in: {job.stdin.decode('utf-8', 'replace').strip()}")
     else:
-        report = run(job.paths, job.root, config)
+        report = run(job.paths, job.root, config, job.progress)
+        job.wipe()
     if not again:
         job.say(report.notices)
         if job.verbose:

@@ -104,7 +104,10 @@ def _by_launch(tree: Tree, units: Sequence[Unit]) -> list[tuple[str, list[Unit]]
     asked: list[tuple[Unit, tuple[str, int]]] = []
     for unit in units:
         findings = _findings([unit])
-        own = sorted({places[id(f.site)] for f in findings if id(f.site) in places})
+        sites = [f.site for f in findings if f.site is not None]
+        # A pin that one launch alone runs on belongs to it.
+        sites += [f.governs[0] for f in findings if len(f.governs) == 1]
+        own = sorted({places[id(site)] for site in sites if id(site) in places})
         own = own or sorted({(f.path, -1) for f in findings}) or sorted((path, -1) for path in unit.paths)
         for other in own[1:]:
             one, two = sorted((root(own[0]), root(other)))

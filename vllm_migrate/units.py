@@ -267,7 +267,8 @@ class Planner:
         for part in self.parts:
             if not part.dead:
                 by_path.setdefault(part.path, []).append(part)
-        for path in sorted(by_path):
+        for done, path in enumerate(sorted(by_path)):
+            self.tree.progress("proving fixes of files", done, len(by_path))
             self._prove_parts(path, by_path[path])
 
     def _prove_parts(self, path: str, parts: list[Part]) -> tuple[Source, Reading] | None:
@@ -295,7 +296,7 @@ class Planner:
                     waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
         return last
 
-    def _text(self, path: str, parts: Sequence[Part]) -> Source | None:
+    def text(self, path: str, parts: Sequence[Part]) -> Source | None:
         """Return a file after these parts, None where that does not prove."""
         try:
             return self._prove_file(path, parts)[0] if parts else self.tree.files[path].source
@@ -369,7 +370,7 @@ class Planner:
         if config.split:
             from vllm_migrate.steps import steps
 
-            self.steps = steps(self.tree, chosen, config.split, self._text)
+            self.steps = steps(self.tree, chosen, config.split, self.text)
         out: dict[str, list[Fix]] = {}
         for path, (source, reading) in done.items():
             file = self.tree.files[path]

@@ -35,7 +35,7 @@ _KINDS = (
 )
 
 
-def run(paths: Sequence[Path], root: Path, settings: Config) -> Report:
+def run(paths: Sequence[Path], root: Path, settings: Config, progress: object = None) -> Report:
     walk = Walk(root, settings)
     known = baseline.load(settings.baseline)
     files = [_file(name, raw, settings, known) for name, raw in walk.files(paths)]

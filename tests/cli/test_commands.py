@@ -269,3 +269,14 @@ def test_version_and_help(run: Run) -> None:
     assert run("--version").out.startswith(b"vllm-migrate 0.")
     assert b"check" in run("--help").out
     assert run("check", "-h").status == 0
+
+
+@pytest.mark.parametrize("command", ["check", "diff", "review"])
+def test_a_page_from_every_command_that_shows_changes(run: Run, here: Path, command: str) -> None:
+    (here / "a.sh").write_bytes(RISKY)
+    ran = run(command, "--output-format", "html")
+    assert ran.status == 1
+    assert ran.out.startswith(b"<!doctype html>")
+    assert (ran.out.count(b'type="checkbox"'), ran.out.count(b" checked>")) == (2, 1), "the unsafe one is not ticked"
+    assert (here / "a.sh").read_bytes() == RISKY
+    assert run(command, "--output-format", "html", "--unsafe-fixes").out.count(b" checked>") == 2

@@ -90,7 +90,6 @@ def test_launches(text: str, expected: str) -> None:
         "die 'vllm serve failed'",
         "pip install vllm",
         "grep -q 'vllm serve' log",
-        "vllm bench throughput --model m",
     ],
 )
 def test_what_only_talks_about_a_launch_is_none(text: str) -> None:

@@ -218,14 +218,11 @@ def test_paths_of_services_are_relative_to_the_repository(report: Report) -> Non
 def test_html_stands_alone_and_escapes(report: Report) -> None:
     report.files[0].findings[0].message = "<script>alert(1)</script>"
     page = render("html", report, Config())
-    assert "<script" not in page and "&lt;script&gt;alert(1)" in page
-    assert "http" not in page, "the page needs nothing from elsewhere"
-    assert "<del>-   --swap-space 4 \\</del>" in page
+    assert page.count("<script") == 2 and "&lt;script&gt;alert(1)" in page
+    assert "http:" not in page and "https:" not in page, "the page needs nothing from elsewhere"
+    assert '<del>--swap-space 4 \\</del>' not in page, "a line that goes as a whole has no words marked"
     assert page.count("<article") == page.count("</article>") == 4
-    assert [line for line in page.splitlines() if line.startswith("<h2>")] == [
-        "<h2><code>latin.yaml</code></h2>",
-        "<h2><code>run me.sh</code></h2>",
-    ]
+    assert re.findall("<h2>(.*)</h2>", page) == ["latin.yaml", "vllm serve", "vllm serve", "vllm serve"]
 
 
 def test_without_a_release_asked_for_the_pins_say_the_target(report: Report) -> None:

@@ -26,6 +26,7 @@ def read(region: Region, context: Context) -> Reading:
     A template that is no YAML (a name, a label, a piece of a line) holds nothing and is no problem.
     """
     from vllm_migrate.hosts import yaml
+    from vllm_migrate.hosts.helm_built import read_built
     from vllm_migrate.hosts.yaml_edit import Document
     from vllm_migrate.hosts.yaml_items import Items
     from vllm_migrate.hosts.yaml_mask import mask
@@ -45,6 +46,11 @@ def read(region: Region, context: Context) -> Reading:
             reader = Reader(document, items, context, root)
             out.extend(reader.out if reader.settings.named_template(name) else reader.run())
     items.lock_shared()
+    built = read_built(region, masked, context, list(_bodies(region.text)))
+    for site in built.sites if locked else ():
+        for word in site.words:
+            word.locked = locked
+    out.extend(built)
     return out
 
 

@@ -54,10 +54,18 @@ def markdown_blocks(text: str) -> Iterator[Block]:
         close = re.compile(rf"(?:[ \t]|>[ \t]?)*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$")
         block = Block(_language(match["info"]), match["info"])
         begin = i
-        while i < len(rows) and close.match(text[rows[i][0] : rows[i][1]]) is None:
+        ends = re.compile(rf"(?P<code>[^{re.escape(fence[0])}]*\S[ \t]+){re.escape(fence)}[ \t]*$")
+        last: re.Match[str] | None = None
+        while i < len(rows) and last is None and close.match(text[rows[i][0] : rows[i][1]]) is None:
+            last = ends.match(text, rows[i][0], rows[i][1])
             i += 1
-        block.rows = [_inside(text, row, quotes, width) for row in rows[begin:i]]
-        i += 1
+        body = rows[begin:i]
+        if last is not None:
+            # A fence behind the last line of code closes nothing, but is meant to.
+            body[-1] = (body[-1][0], last.end("code"), body[-1][2])
+        else:
+            i += 1
+        block.rows = [_inside(text, row, quotes, width) for row in body]
         shown = next(((a, r) for a, r in zip(block.rows, rows[begin:], strict=False) if a[0] < a[1]), None)
         block.prefix = text[shown[1][0] : shown[0][0]] if shown is not None else ""
         yield block

@@ -9,6 +9,7 @@ from vllm_migrate import wrappers
 from vllm_migrate.hosts.python_edit import Plan
 from vllm_migrate.hosts.python_maps import Found, Maps
 from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.hosts.yaml_names import settings_kind
 from vllm_migrate.launch import launchers
 from vllm_migrate.model import Entry, Site
 from vllm_migrate.text import Edit
@@ -19,10 +20,10 @@ def read_calls(module: Module, maps: Maps) -> Iterator[tuple[Site, ast.AST]]:
     callables: dict[str, str] = {**wrappers.callables(), **launchers()["callables"]}
     for node in module.nodes:
         if isinstance(node, ast.Call):
-            entry_point = callables.get(module.dotted(node.func))
+            entry_point = _surface(callables, module.dotted(node.func))
             skip = 0
             if entry_point is None and module.dotted(node.func) in ("functools.partial", "partial") and node.args:
-                entry_point = callables.get(module.dotted(node.args[0]))
+                entry_point = _surface(callables, module.dotted(node.args[0]))
                 skip = 1
             if entry_point is not None:
                 site = _construction(module, maps, node, entry_point, skip)
@@ -33,9 +34,50 @@ def read_calls(module: Module, maps: Maps) -> Iterator[tuple[Site, ast.AST]]:
                 if keyword.arg == "engine_kwargs" and _engine_kwargs(module, node):
                     yield _mapping(module, maps, keyword.value), keyword.value
         elif isinstance(node, ast.Dict):
+            if _flags(node) and _engine_settings(module, node):
+                yield _of_flags(module, maps, node), node
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Constant) and key.value == "engine_kwargs":
                     yield _mapping(module, maps, value), value
+
+
+def _surface(callables: dict[str, str], name: str) -> str | None:
+    """Return the keyword surface of a callable; modules of the package hand its classes on under their own names."""
+    known = callables.get(name)
+    if known is None and name.startswith("vllm."):
+        names: dict[str, str] = launchers()["callable_names"]
+        known = names.get(name.rpartition(".")[2])
+    return known
+
+
+def _flags(node: ast.Dict) -> bool:
+    """Tell whether every key of a dictionary is an option of a command line."""
+    names = [k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+    return bool(names) and len(names) == len(node.keys) and all(n.startswith("--") for n in names)
+
+
+def _engine_settings(module: Module, node: ast.AST) -> bool:
+    """Tell whether a dictionary is, or lies in, what is called the settings of an engine."""
+    for _ in range(3):
+        parent = module.parents.get(node)
+        if isinstance(parent, ast.keyword):
+            return settings_kind(parent.arg or "") == "strong"
+        if not isinstance(parent, ast.Dict):
+            return False
+        keys = [k for k, v in zip(parent.keys, parent.values, strict=True) if v is node]
+        if any(isinstance(k, ast.Constant) and settings_kind(str(k.value)) == "strong" for k in keys):
+            return True
+        node = parent
+    return False
+
+
+def _of_flags(module: Module, maps: Maps, node: ast.Dict) -> Site:
+    cluster = maps.cluster(node, "entry")
+    found = maps.read(node, "entry", cluster)
+    site = Site("values", "python", module.region, module.span(node), entry_home=cluster, hollow=True)
+    site.entries = [i for i in found.items if isinstance(i, Entry)]
+    site.open = True
+    return site
 
 
 def _engine_kwargs(module: Module, call: ast.Call) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from vllm_migrate.hosts.python_edit import Cluster, Slot
@@ -14,14 +15,19 @@ from vllm_migrate.launch import container_launch, find_launch
 from vllm_migrate.model import Pin, Replace, Site, Variable, Word
 from vllm_migrate.text import Edit, Span
 
+_OURS = re.compile(r"(?i)(?:\w+_)?vllm_(?:\w+_)?(?:args|arguments|argv|flags|options|opts|params)")
+
 
 def read_lists(module: Module, lists: Lists) -> Iterator[tuple[Site, ast.AST, Build | None]]:
     """Yield every site that is an argument list, with its node and the variable it is built in."""
     found: list[tuple[Root, Site]] = []
     inner: set[Build] = set()
+    loose: list[Root] = []
     for root in lists.roots():
         site = _site(module, lists, root)
         if site is None:
+            if _named_for_us(module, root):
+                loose.append(root)
             continue
         lists.used.update(root.inside)
         found.append((root, site))
@@ -32,6 +38,37 @@ def read_lists(module: Module, lists: Lists) -> Iterator[tuple[Site, ast.AST, Bu
             # Only a part of other lists, which show its words.
             continue
         yield site, root.node, root.build
+    shown = {id(word) for _, site in found for word in site.words}
+    for root in loose:
+        if not any(id(word) in shown for word in root.words):
+            yield _arguments(module, lists, root), root.node, root.build
+
+
+def _named_for_us(module: Module, root: Root) -> bool:
+    """Tell whether a list is called vLLM's arguments, and holds options."""
+    name = root.build.name if root.build is not None else ""
+    parent = module.parents.get(root.node)
+    if isinstance(parent, ast.keyword):
+        name = parent.arg or ""
+    elif isinstance(parent, ast.Dict):
+        keys = [k for k, v in zip(parent.keys, parent.values, strict=True) if v is root.node]
+        name = next((str(k.value) for k in keys if isinstance(k, ast.Constant)), "")
+    name = name.removeprefix("self.")
+    if _OURS.fullmatch(name) is None or not root.words or not root.words[0].text.startswith("--"):
+        return False
+    return any(w.literal for w in root.words)
+
+
+def _arguments(module: Module, lists: Lists, root: Root) -> Site:
+    """Return the site of arguments that something else puts behind a program."""
+    home = lists.cluster(root.build if root.build is not None else root.node)
+    span = module.span(root.node) if isinstance(root.node, ast.expr) else Span(0, 0)
+    site = Site("values", "python", module.region, span, list(root.words), word_home=home, hollow=True)
+    site.open = True
+    guard = module.guard(root.node)
+    for word in site.words:
+        word.guarded = word.guarded or guard
+    return site
 
 
 def _site(module: Module, lists: Lists, root: Root) -> Site | None:

@@ -304,7 +304,7 @@ def _collect(module: Module, node: ast.expr, got: _Collected, group: int, given:
         _collect(module, node.right, got, group, given)
         return
     span = module.span(node)
-    template = format_template(node)
+    template = node if node in module.templates else format_template(node)
     if is_text(node) or template is not None:
         inner = module.span(template) if template is not None else span
         for literal in literals(module.text, inner.start, inner.end):

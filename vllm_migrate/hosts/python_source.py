@@ -37,6 +37,8 @@ class Module:
     stars: list[str] = field(default_factory=list)
     defined: set[str] = field(default_factory=set)
     version_names: set[str] = field(default_factory=set)
+    templates: set[ast.AST] = field(default_factory=set)
+    """Text literals that the module fills in with `format` wherever it uses them."""
     _lines: list[int] = field(default_factory=list)
 
     @cached_property

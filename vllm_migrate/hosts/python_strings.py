@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from vllm_migrate.hosts import Context, read_dockerfile, read_shell, read_yaml
+from vllm_migrate.hosts import Context, read_dockerfile, read_guest, read_shell, read_yaml
+from vllm_migrate.hosts.filled import finish
 from vllm_migrate.hosts.python_flow import Build, Flow
 from vllm_migrate.hosts.python_joined import Joined
 from vllm_migrate.hosts.python_region import Given, StringRegion, format_template, has_text, is_text, string_region
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_spoken import role, said
+from vllm_migrate.hosts.yaml_names import looks_like_yaml
 from vllm_migrate.launch import launchers
 from vllm_migrate.model import Item, Reading, Site
+from vllm_migrate.wrappers import wrappers
 
 _YAML = re.compile(r"^[ \t]*(?:apiVersion|kind|services|spec):", re.MULTILINE)
 _DOCKER = re.compile(r"^FROM[ \t]+\S+", re.MULTILINE)
@@ -51,6 +55,8 @@ def read_strings(module: Module, flow: Flow, context: Context, skip: set[ast.AST
         if build is not None and build in seen:
             continue
         parts = [Given(_template(top))]
+        if build is not None and _is_template(module, build):
+            module.templates.add(top)
         if build is not None:
             seen.add(build)
             if build.origin is not top:
@@ -65,6 +71,18 @@ def read_strings(module: Module, flow: Flow, context: Context, skip: set[ast.AST
         told = _read(module, region, context, top, build)
         if told is not None:
             yield told
+
+
+def _is_template(module: Module, build: Build) -> bool:
+    """Tell whether every use of a variable that holds one text fills it in (`NAME.format(…)`)."""
+    if not isinstance(build.origin, ast.Constant) or build.events or not build.uses:
+        return False
+    for use in build.uses:
+        attribute = module.parents.get(use)
+        call = module.parents.get(attribute) if isinstance(attribute, ast.Attribute) else None
+        if not (isinstance(attribute, ast.Attribute) and attribute.attr == "format" and isinstance(call, ast.Call)):
+            return False
+    return True
 
 
 def _template(node: ast.expr) -> ast.expr:
@@ -124,8 +142,11 @@ def _grown(build: Build) -> list[Given]:
 
 def _read(module: Module, region: StringRegion, context: Context, node: ast.expr, build: Build | None) -> Told | None:
     text = region.text
-    if "\n" in text and _YAML.search(text):
+    if "\n" in text and (_YAML.search(text) or looks_like_yaml(textwrap.dedent(text))):
         reading = read_yaml(region, context)
+    elif (kind := _properties(text)) is not None:
+        reading = read_guest("envfile", region, replace(context, path=kind))
+        finish(reading)
     elif "\n" in text and _DOCKER.search(text):
         reading = read_dockerfile(region, context)
     else:
@@ -150,6 +171,15 @@ def _read(module: Module, region: StringRegion, context: Context, node: ast.expr
     for item in _items(reading):
         _note_holes(module, region, item, node)
     return Told(reading, region, node, build, reading.sites)
+
+
+def _properties(text: str) -> str | None:
+    """Return the name of the file that a text of `prefix.name=value` lines is written to, None for other text."""
+    for wrapper in wrappers():
+        prefix = wrapper.prefix or ""
+        if prefix.endswith(".") and re.search(rf"(?m)^{re.escape(prefix)}\w+=", text):
+            return "serving.properties"
+    return None
 
 
 def _items(reading: Reading) -> list[Item]:
@@ -182,6 +212,7 @@ def _note_holes(module: Module, region: StringRegion, item: Item, node: ast.expr
     """Lock what a format call counts by position, and note the version test around the string."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         item.locked = item.locked or "the text is filled in with `%`"
-    elif format_template(node) is not None and any(re.match(r"\{[:!}]", h) for h in getattr(item, "holes", ())):
-        item.locked = item.locked or "the text is filled in by position"
+    elif node in module.templates or format_template(node) is not None:
+        counted = any(re.match(r"\{[:!}]", h) for h in getattr(item, "holes", ()))
+        item.locked = item.locked or ("the text is filled in by position" if counted else "")
     item.guarded = item.guarded or module.guard(node)

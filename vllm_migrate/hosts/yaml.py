@@ -32,6 +32,7 @@ _SUFFIXES = (
     ".yaml.in",
     ".sky",
 )
+_FILLED = re.compile(r"(?m)^[ \t]*[\ue000-\uf8fe]+[ \t]*$")
 _GENERATED = re.compile(
     r"(?i)\bdo not (?:edit|modify)\b|@generated\b"
     r"|\b(?:auto[- ]?generated|automatically generated|generated) (?:by|from|file)\b"
@@ -64,6 +65,10 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
     from vllm_migrate.hosts.yaml_tree import parse, without_schemas
 
     masked = mask(region.text)
+    gaps = 0
+    if region.parent is not None:
+        # Lines that the text around a guest fills in: nothing tells what stands there.
+        masked.parsed, gaps = _FILLED.subn(lambda m: " " * len(m[0]), masked.parsed)
     tree = parse(without_schemas(masked.parsed))
     out = Reading()
     for message, offset in tree.errors:
@@ -71,7 +76,14 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
         out.problems.append(Problem("syntax", f"not valid YAML: {message}", place.start, place.start))
     locked = generated(region, out)
     document = Document(NAME, region, masked, tree.roots, values=region.parent is None and is_values(context))
-    out.extend(read_document(document, context, locked, config=config))
+    found = read_document(document, context, locked, config=config)
+    for site in found.sites if gaps else ():
+        site.open = True
+    out.extend(found)
+    if region.parent is None and masked.actions and "/templates/" in f"/{context.path}":
+        from vllm_migrate.hosts.helm_built import read_built
+
+        out.extend(read_built(region, masked, context, [("", 0, len(region.text))]))
     if (
         region.parent is None
         and masked.actions

@@ -32,6 +32,8 @@ class Command:
     count: int = 0
     """How many of the words are the head's."""
     open: bool = False
+    optional: bool = False
+    """The head is only there where a template's values give one."""
 
 
 class Commands:
@@ -58,6 +60,9 @@ class Commands:
                 words, _ = self.reader.items.string_words(pair.node)
             else:
                 words = []
+            if head and words and all(w.splits and w.branch != -1 for w in words):
+                # A command that a template only prints when its values give one: else the image's own runs.
+                made.open, made.optional, words = True, True, []
             made.words += words
             if head and not (words and words[0].text.startswith("-")):
                 made.count = len(words)
@@ -121,7 +126,7 @@ class Commands:
         out: list[Word] = []
         items = self.reader.items
         for pair in (command.head, command.tail):
-            if pair is None:
+            if pair is None or (pair is command.head and command.optional):
                 continue
             if pair.node.kind == "sequence":
                 before = len(out)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vllm_migrate import wrappers
 from vllm_migrate.hosts import read_python, read_shell
 from vllm_migrate.hosts import yaml_names as names
+from vllm_migrate.hosts.helm_filled import filled
 from vllm_migrate.hosts.yaml_command import Command, Commands
 from vllm_migrate.hosts.yaml_edit import Home
 from vllm_migrate.hosts.yaml_spots import NewKey
@@ -117,11 +118,27 @@ class Containers:
             return (found.whole, [found]) if found is not None else ("", [])
         self.reader.items.touch(pair.use)
         pin = self.reader.pins.image(pair, owner)
+        known = self._filled(pair.node)
+        if known:
+            return known, [pin] if pin is not None else []
         if pin is None:
             text = pair.node.text
             return ("" if "$" in text and "vllm" not in text.lower() else text), []
         self._override(pin, pair.node.text)
         return pin.effective or pin.whole, [pin]
+
+    def _filled(self, node: Node) -> str:
+        """Return an image of vLLM that a template's chart fills in by its own values, else ""."""
+        text = self._shown(node)
+        return text if text and names.our_program(text) and not names.other_program(text) else ""
+
+    def _shown(self, node: Node) -> str:
+        """Return what a template's chart makes of a scalar by its own values, "" where they do not settle it."""
+        document = self.reader.document
+        if document.region.parent is not None or not document.mask.within(node.start, node.end):
+            return ""
+        text = filled(document.text[node.start : node.end], self.reader.context).strip("\"' ")
+        return text if "{{" not in text else ""
 
     def _override(self, pin: Pin, text: str) -> None:
         """Note what a compose file's `.env` makes of an image whose name or tag it sets."""
@@ -226,7 +243,8 @@ class Containers:
         return "vllm" in text and not names.other_program(text)
 
     def _named(self, node: Node) -> bool:
-        name = node.scalar("name", "container_name", "Name")
+        held = node.get("name", "container_name", "Name")
+        name = (self._shown(held) or node.scalar("name", "container_name", "Name")) if held is not None else ""
         return names.our_program(name) and not names.other_program(name)
 
     def _hint(self, node: Node, path: Path) -> bool:

@@ -60,6 +60,8 @@ class SeqHome(Home):
     held: list[Item] = field(default_factory=list)
     strings: dict[int, StringHome] = field(default_factory=dict)
     """Items that hold several words."""
+    printed: set[int] = field(default_factory=set)
+    """Words that stand inside a template action."""
 
     def hold(self, item: Item, index: int) -> None:
         self.slots[id(item)] = index
@@ -108,6 +110,8 @@ class SeqHome(Home):
             raise CannotRender("a list item can only be given text")
         if change.value == item.text and holes == item.holes:
             return
+        if id(item) in self.printed:
+            raise CannotRender("inside a template action")
         node = self._scalar(index)
         self._put(plan, node, change.value, holes)
 

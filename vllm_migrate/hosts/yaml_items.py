@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vllm_migrate.hosts import read_words, yaml_spell
+from vllm_migrate.hosts.helm_expr import printed
 from vllm_migrate.hosts.yaml_assemble import scalar_region
 from vllm_migrate.hosts.yaml_branches import branches_of
 from vllm_migrate.hosts.yaml_edit import Document, Home
@@ -205,13 +206,13 @@ class Items:
         return words, open_ended
 
     def _cases(self, use: Use, home: SeqHome, index: int) -> list[Word]:
-        """Return the words of an item that is one of several things, whichever a template's condition wants."""
+        """Return the words that an item's actions hold: each of several things it may be, or what it prints."""
         node, mask = use.node, self.document.mask
         if use.alias or not mask.actions or FILLER not in node.text or node.style in ("|", ">"):
             return []
         key = ("cases", id(use))
         if key not in self.made:
-            made = []
+            made = self._printed(use, home, index)
             found = branches_of(self.document.text, mask, self.inner(node))
             # A value that is one of several is one value.
             for case in found if all(c.text.startswith("-") for c in found) else ():
@@ -222,6 +223,21 @@ class Items:
             self.made[key] = made
         cases: list[Word] = self.made[key]
         return cases
+
+    def _printed(self, use: Use, home: SeqHome, index: int) -> list[Word]:
+        """Return the word of an item that is one action which prints a text it holds: `- {{ printf "--x=%s" … }}`."""
+        inner, text = self.inner(use.node), self.document.text
+        actions = self.document.mask.within(inner.start, inner.end)
+        if len(actions) != 1 or (actions[0].start, actions[0].end) != (inner.start, inner.end) or actions[0].control:
+            return []
+        found = printed(text[inner.start : inner.end], inner.start)
+        if found is None or not found.text.startswith("--"):
+            return []
+        word = Word(self.document.region, inner, home, text=found.text, holes=found.holes)
+        self.keep(word, use.node)
+        home.hold(word, index)
+        home.printed.add(id(word))
+        return [word]
 
     def _one_value(self, node: Node, index: int) -> bool:
         """Tell whether an item that is all template action is the one value of the option before it."""

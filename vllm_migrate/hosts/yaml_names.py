@@ -92,6 +92,19 @@ def for_another(key: str) -> bool:
     return _FOR_ANOTHER.fullmatch(normal(key)) is not None
 
 
+_YAML_HEAD = re.compile(r"---\s*$|(?:- )?[\w./-]+:(?:\s|$)")
+_YAML_LINE = re.compile(r"\s*(?:- )?[\w./-]+:(?:\s|$)|\s*- ")
+
+
+def looks_like_yaml(text: str) -> bool:
+    """Tell whether most lines of a text are keys or items of YAML, the first one among them."""
+    lines = [t for t in text.split("\n") if t.strip() and not t.lstrip().startswith("#")]
+    if not lines or lines[0].startswith("#!"):
+        return False
+    keyed = sum(1 for t in lines if _YAML_LINE.match(t))
+    return _YAML_HEAD.match(lines[0]) is not None and keyed * 2 > len(lines)
+
+
 def settings_kind(key: str) -> str:
     """Return "strong" for a key that is called like a mapping of engine settings, "weak" for one that
     may be any program's, else "".

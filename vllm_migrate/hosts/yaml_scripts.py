@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
 
 _FILE = re.compile(r"[\w./-]*\.[A-Za-z][A-Za-z0-9]*|Dockerfile|requirements\.txt")
-_YAML = re.compile(r"(?m)^(?:---\s*$|(?:- )?[\w./-]+:(?:\s|$))")
 _ARGUMENT = re.compile(rf"-|[^/]*[/$]|.*{FILLER}")
 """An option, a model of a repository, or a part filled in at run time: no word of a sentence."""
 _TRIGGER = re.compile(r"vllm|VLLM|VISIBLE_DEVICES")
@@ -85,7 +84,7 @@ class Scripts:
             if guest is not None:
                 self.reader.adopt(guest.read(region, context), owner, variables)
                 return
-        if key == "serveConfigV2" or (key in names.EMBEDDED_YAML and self._looks_like_yaml(region.text)):
+        if key == "serveConfigV2" or (key in names.EMBEDDED_YAML and names.looks_like_yaml(region.text)):
             self._yaml(region, key, owner)
             return
         if head.startswith("#!") and "python" in head:
@@ -96,7 +95,7 @@ class Scripts:
             return
         if names.is_prose(key) and not names.is_script(key):
             return
-        if not names.is_script(key) and self._looks_like_yaml(region.text):
+        if not names.is_script(key) and names.looks_like_yaml(region.text):
             self._yaml(region, key, owner)
             return
         if self._options_only(region.text):
@@ -129,13 +128,6 @@ class Scripts:
         reading = host.read(region, context)
         reading.problems = [p for p in reading.problems if p.kind != "syntax"]
         self.reader.adopt(reading, owner, ())
-
-    def _looks_like_yaml(self, text: str) -> bool:
-        lines = [t for t in text.split("\n") if t.strip() and not t.lstrip().startswith("#")]
-        if not lines or lines[0].startswith("#!"):
-            return False
-        keyed = sum(1 for t in lines if re.match(r"\s*(?:- )?[\w./-]+:(?:\s|$)", t) or re.match(r"\s*- ", t))
-        return bool(_YAML.match(lines[0])) and keyed * 2 > len(lines)
 
     def _looks_like_script(self, text: str) -> bool:
         if text.startswith("#!"):

@@ -13,7 +13,7 @@ from vllm_migrate.hosts.yaml_edit import Home
 from vllm_migrate.hosts.yaml_spots import NewKey
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
 from vllm_migrate.launch import find_launch, holds_vllm, is_server_image, launchers, script_of
-from vllm_migrate.model import Entry, Pin, Site, Variable, Word
+from vllm_migrate.model import Entry, Pin, Site, Variable, Word, is_hole
 from vllm_migrate.text import Span
 from vllm_migrate.wrapped import carried_site
 from vllm_migrate.wrappers import Wrapper
@@ -146,11 +146,12 @@ class Settings:
         image = node.get("image", "Image", "baseImage", "base_image")
         text = ""
         if image is not None and image.kind == "scalar":
-            text = image.text
+            # `!Ref Image` names another key of the document.
+            text = "" if re.match(r"!(?!!)", image.tag) else image.text
         elif image is not None and image.kind == "mapping":
             text = image.scalar("repository", "repo", "name", "image")
         text = text or node.scalar("repository", "imageRepository", "imageName")
-        if text and "\uf8ff" not in text and "$" not in text:
+        if text and "$" not in text and not any(is_hole(c) for c in text):
             ours = is_server_image(text) or holds_vllm(text)
             return "vllm" if ours or (names.our_program(text) and not names.other_program(text)) else "other"
         for name in ("engine", "backend", "runtime", "backendName", "inferenceEngine", "framework", "modelFormat"):

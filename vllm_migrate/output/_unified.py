@@ -59,10 +59,7 @@ def file_diff(name: str, before: bytes, after: bytes) -> bytes:
     """Return the diff of one file under a name with forward slashes; empty where nothing changed."""
     if before == after:
         return b""
-    old, new = _quoted("a/" + name), _quoted("b/" + name)
-    # A tab ends a name with blanks in it, else a reader takes what follows a blank for a date.
-    end = b"\t" if b" " in old else b""
-    out = [b"diff --git %s %s\n" % (old, new), b"--- %s%s\n" % (old, end), b"+++ %s%s\n" % (new, end)]
+    out = [head_of(name)]
     for header, body in hunks(before, after):
         out.append(header.encode() + b"\n")
         for sign, line in body:
@@ -70,6 +67,14 @@ def file_diff(name: str, before: bytes, after: bytes) -> bytes:
             if not line.endswith(b"\n"):
                 out.append(b"\n\\ No newline at end of file\n")
     return b"".join(out)
+
+
+def head_of(name: str) -> bytes:
+    """Return the lines that name a file at the head of its diff."""
+    old, new = _quoted("a/" + name), _quoted("b/" + name)
+    # A tab ends a name with blanks in it, else a reader takes what follows a blank for a date.
+    end = b"\t" if b" " in old else b""
+    return b"diff --git %s %s\n--- %s%s\n+++ %s%s\n" % (old, new, old, end, new, end)
 
 
 _ESCAPES = dict(zip(b'\a\b\t\n\v\f\r"\\', b'abtnvfr"\\', strict=True))

@@ -1,86 +1,230 @@
-"""One page that holds everything: for a build's artifacts, or to send to someone."""
+"""One page that holds everything: to read, to review with others, and to take a patch of what was picked."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
+from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 
 from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
-from vllm_migrate.output._located import Located, after, counts, edits_by_file, located, sources
+from vllm_migrate.output._cards import Cards
+from vllm_migrate.output._effect import TITLES, Effect, effect
+from vllm_migrate.output._grouped import Group, choices_of, groups
+from vllm_migrate.output._located import counts
+from vllm_migrate.output._page_data import embedded
 from vllm_migrate.output._paint import plain
 from vllm_migrate.output._summary import number
-from vllm_migrate.output._unified import hunks
-from vllm_migrate.text import Source
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1c2024;
-  background: #fff }
-h2 { font-size: 1.1rem; margin-top: 2rem; border-bottom: 1px solid #ccd }
-article { border-left: 4px solid #888; padding: .1rem 1rem; margin: 1rem 0; background: #f6f7f9 }
-article.error { border-color: #c2333c } article.warning { border-color: #b7791f } article.info { border-color: #2b6cb0 }
-h3 { font-size: 1rem; margin: .5rem 0 } code, pre { font: 14px/1.45 ui-monospace, monospace }
-pre { overflow-x: auto; padding: .5rem; background: #fff; border: 1px solid #dde }
-ins { color: #136c2e; text-decoration: none } del { color: #a61b24; text-decoration: none }
-dt { font-weight: 600 } dd { margin: 0 0 .4rem 1rem }
-@media (prefers-color-scheme: dark) {
-  body { color: #e4e6ea; background: #16181c } article { background: #1f2228 }
-  pre { background: #16181c; border-color: #363a44 } ins { color: #7ee2a0 } del { color: #ff9aa2 }
-}
-"""
+_ASSETS = Path(__file__).parent / "page"
+_SHOWN = 8
+_STAGES = (("breaks", "bad", "does not start"), ("ignored", "fair", "starts"), ("differs", "fair", "starts"))
 
 
 def render(report: Report, settings: Config) -> str:
-    """Return a page that needs no other file and runs no script."""
-    found = counts(report)
-    known = sources(report)
-    target = ", ".join(report.targets) or "the releases the pins name"
-    kinds = ", ".join(number(found[s + "s"], s) for s in ("error", "warning", "info"))
-    where = f"{number(found['files'], 'file')}, {number(found['sites'], 'launch', 'launches')}"
+    """Return a page that needs no other file; its program builds the patch of the fixes that are ticked."""
+    choices, clusters = choices_of(report)
+    ticked = {i for i, choice in enumerate(choices) if choice.safety == "safe" or settings.unsafe_fixes}
+    of = {id(f): i for i, choice in enumerate(choices) for f in choice.findings}
+    launches = groups(report)
+    cards = Cards(report, choices, ticked)
+    sections = [_section(i, group, cards, of) for i, group in enumerate(launches)]
+    data = embedded(
+        report,
+        choices,
+        clusters,
+        ticked,
+        [[(effect(p.finding), of.get(id(p.finding))) for p in g.places] for g in launches],
+        f"vllm-{_target(report)}.patch" if re.fullmatch(r"[\w.]+", _target(report)) else "vllm.patch",
+    )
+    style, program = _asset("page.css"), _asset("page.js")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(program)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    origins = ", ".join(_ordered(f.origin for f in report.findings()))
+    title = f"vLLM {origins} → {_target(report)}" if origins else f"To vLLM {_target(report)}"
+    title = title if _target(report) else "Nothing to change"
     parts = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n',
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-        f"<title>vllm-migrate: to {escape(target)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n",
-        f"<h1>vLLM: to {escape(target)}</h1>\n<p>{kinds} in {where}; {found['fixable']} with a fix.</p>\n",
+        f"<title>{escape(title)}: vllm-migrate</title>\n<style>{style}</style>\n</head>\n<body>\n",
+        '<a class="vh skip" href="#main">To the changes</a>\n',
+        _header(report, title, len(choices)),
+        _navigation(launches),
+        '<main id="main" tabindex="-1">\n',
+        _filters(cards),
+        *sections,
+        "<p>Nothing found.</p>\n" if not sections else "",
+        "</main>\n",
+        _footer(),
+        f'<script type="application/json" id="data">{data}</script>\n<script>{program}</script>\n</body>\n</html>\n',
     ]
-    path = None
-    for place in located(report):
-        if place.finding.path != path:
-            path = place.finding.path
-            parts.append(f"<h2><code>{escape(plain(path))}</code></h2>\n")
-        parts.append(_finding(place, known))
-    parts.append("</body>\n</html>\n")
     # A file name need not be text, a page must be.
     return "".join(parts).encode("utf-8", "replace").decode("utf-8")
 
 
-def _finding(place: Located, known: dict[str, Source]) -> str:
-    finding = place.finding
-    head = f"<code>{finding.code}</code> {escape(finding.message)}"
-    lines = [f'<article class="{finding.severity}">\n<h3>{head}</h3>\n']
-    way = f"{finding.origin} → {finding.to}" if finding.origin else finding.to
-    notes = [("Where", f"line {place.line}, column {place.column}"), ("Release", way), ("Why", finding.reason)]
-    notes += [("Gone since", finding.removed_in or ""), ("Instead", finding.replacement or "")]
-    notes += [("Evidence", text) for text in finding.evidence] + [("Related", text) for text in finding.related]
-    if finding.fix is not None:
-        notes += [(f"Fix ({finding.fix.safety})", finding.fix.description), ("To decide", finding.fix.why)]
-    notes += [("No fix offered", finding.withheld), ("Help", finding.help)]
-    if place.source is not None:
-        last = min(place.end_line, place.line + 3)
-        code = "\n".join(plain(place.source.line(n)) for n in range(place.line, last + 1))
-        lines.append(f"<pre>{escape(code)}</pre>\n")
-    listed = "".join(f"<dt>{label}</dt><dd>{escape(text)}</dd>\n" for label, text in notes if text)
-    lines.append(f"<dl>\n{listed}</dl>\n{_patch(place, known)}</article>\n")
-    return "".join(lines)
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
 
 
-def _patch(place: Located, known: dict[str, Source]) -> str:
-    lines: list[str] = []
-    for source, edits in edits_by_file(place.finding, known).items():
-        fixed = after(source, edits)
-        for header, body in hunks(source.raw, fixed.raw) if fixed is not None else ():
-            lines.append(f"{escape(plain(source.path))} {header}")
-            for sign, raw in body:
-                text = escape(f"{sign} {plain(raw.decode('utf-8').rstrip(chr(13) + chr(10)))}")
-                tag = {"-": "del", "+": "ins"}.get(sign)
-                lines.append(f"<{tag}>{text}</{tag}>" if tag else text)
-    return f"<pre>{chr(10).join(lines)}</pre>\n" if lines else ""
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _target(report: Report) -> str:
+    return ", ".join(report.targets or _ordered(f.to for f in report.findings()))
+
+
+def _ordered(versions: Iterable[str | None]) -> list[str]:
+    from vllm_migrate.versions_key import key
+
+    def order(version: str) -> tuple[object, ...]:
+        try:
+            return (1, key(version))
+        except ValueError:
+            return (0, version)
+
+    return sorted({v for v in versions if v}, key=order)
+
+
+def _header(report: Report, title: str, fixes: int) -> str:
+    found = counts(report)
+    where = f"{number(found['files'], 'file')} and {number(found['sites'], 'launch', 'launches')} read"
+    kinds: dict[Effect, int] = dict.fromkeys(TITLES, 0)
+    for finding in report.findings():
+        kinds[effect(finding)] += 1
+    hand = sum(f.fix is None and f.severity != "info" for f in report.findings())
+    tiles = [f'<li class="{kind}"><b>{count}</b>{TITLES[kind]}</li>' for kind, count in kinds.items()]
+    tiles.append('<li class="rewritten with-script"><b id="written">0</b>rewritten by what is ticked</li>')
+    tiles.append(f'<li class="hand"><b>{hand}</b>left to a person</li>')
+    return (
+        f"<header>\n<h1>{escape(title)}</h1>\n"
+        f'<p class="soft">{where}; {number(fixes, "fix", "fixes")} to pick from.</p>\n'
+        f'<ul class="tiles">{"".join(tiles)}</ul>\n'
+        '<p class="soft with-script"><kbd>j</kbd> next, <kbd>k</kbd> previous, <kbd>space</kbd> ticks, '
+        "<kbd>x</kbd> explains, <kbd>/</kbd> goes to the path filter.</p>\n"
+        "<noscript><p>Ticking fixes and building a patch need JavaScript; everything else is here.</p></noscript>\n"
+        "</header>\n"
+    )
+
+
+def _navigation(launches: list[Group]) -> str:
+    if len(launches) < 2:
+        return ""
+    entries = "".join(
+        f'<li data-for="l{i}"><a href="#l{i}">{escape(group.title)}</a> <span class="soft">'
+        f"{escape(_where(group))}, {len(group.places)}</span></li>\n"
+        for i, group in enumerate(launches)
+    )
+    state = " open" if len(launches) <= 24 else ""
+    title = f"{number(len(launches), 'place')} with findings"
+    return (
+        f'<nav aria-label="Launches">\n<details{state}><summary>{title}</summary>\n'
+        f"<ul>\n{entries}</ul>\n</details>\n</nav>\n"
+    )
+
+
+def _where(group: Group) -> str:
+    return f"{plain(group.path)}:{group.line}" if group.site is not None else "outside of a single launch"
+
+
+def _filters(cards: Cards) -> str:
+    def options(pairs: list[tuple[str, str]]) -> str:
+        return "".join(f'<option value="{escape(value)}">{escape(text)}</option>' for value, text in pairs)
+
+    rules = [("", "all rules"), *((code, f"{code} {slug}".strip()) for code, slug in cards.rules())]
+    safety = [("", "any"), ("safe", "safe"), ("unsafe", "unsafe: a person must agree"), ("none", "no fix")]
+    severity = [("", "any"), *((s, s) for s in ("error", "warning", "info"))]
+    return (
+        '<form id="filters" class="with-script" role="search" aria-label="Filter">\n'
+        f'<label>Rule <select id="f-rule">{options(rules)}</select></label>\n'
+        f'<label>Fix <select id="f-safety">{options(safety)}</select></label>\n'
+        f'<label>Severity <select id="f-severity">{options(severity)}</select></label>\n'
+        '<label>Path holds <input type="search" id="f-path" autocomplete="off" spellcheck="false"></label>\n'
+        '<button type="reset">Show all</button>\n'
+        '<button type="button" id="tick-shown">Tick all shown</button>\n'
+        '<button type="button" id="untick-shown">Untick all shown</button>\n'
+        '<output id="shown" class="soft"></output>\n</form>\n'
+    )
+
+
+def _section(index: int, group: Group, cards: Cards, of: dict[int, int]) -> str:
+    where = f'<p class="soft"><code>{escape(_where(group))}</code></p>'
+    return (
+        f'<section class="launch" id="l{index}">\n<div class="top"><h2>{escape(group.title)}</h2>\n{where}</div>\n'
+        f"{_flow(index, group)}{_effects(group, cards, of)}{cards.of_group(group, of)}</section>\n"
+    )
+
+
+def _flow(index: int, group: Group) -> str:
+    """Draw from where to where a launch goes: now, on the target as it is, on the target with what is ticked."""
+    if group.site is None:
+        return ""
+    found = [effect(p.finding) for p in group.places]
+    origin = ", ".join(f"vLLM {v}" for v in group.origins) or "release not known"
+    tone, state = next(((tone, state) for kind, tone, state in _STAGES if kind in found), ("good", "starts"))
+    told = [f"{found.count(kind)} {TITLES[kind]}" for kind in ("breaks", "ignored", "differs") if kind in found]
+    target = escape(", ".join(group.targets))
+    arrow = '<span class="arrow" aria-hidden="true">→</span>'
+    return (
+        f'<div class="flow">\n<div class="stage"><span>Now</span><strong>{escape(origin)}</strong></div>{arrow}\n'
+        f'<div class="stage {tone}"><span>On {target} as it is</span><strong>{state}</strong>'
+        f"<small>{', '.join(told)}</small></div>\n"
+        f'<span class="arrow with-script" aria-hidden="true">→</span>'
+        f'<div class="stage with-script" data-then="{index}"><span>On {target} with what is ticked</span>'
+        "<strong></strong><small></small></div>\n</div>\n"
+    )
+
+
+def _effects(group: Group, cards: Cards, of: dict[int, int]) -> str:
+    """Draw how much of what there is, and name each thing under its heading."""
+    kinds: dict[str, list[str]] = {kind: [] for kind in TITLES}
+    rewritten: list[str] = []
+    hand: list[str] = []
+    for place in group.places:
+        finding = place.finding
+        name = plain(finding.subject or finding.code)
+        name = name if len(name) < 60 else name[:59] + "…"
+        link = f'<a href="#{cards.anchor(finding)}"><code>{escape(name)}</code></a>'
+        kinds[effect(finding)].append(link)
+        if id(finding) in of:
+            rewritten.append(link)
+        elif finding.severity != "info":
+            hand.append(link)
+    total, at, bars = len(group.places), 0.0, []
+    for kind, links in kinds.items():
+        wide = 100 * len(links) / total
+        bars.append(f'<rect class="{kind}" x="{at:.2f}" y="0" width="{wide:.2f}" height="4"/>' if links else "")
+        at += wide
+    told = ", ".join(f"{len(links)} {TITLES[kind]}" for kind, links in kinds.items() if links)  # type: ignore[index]
+    svg = (
+        f'<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label="{told}">'
+        f"{''.join(bars)}</svg>\n"
+    )
+    rows = [(kind, TITLES[kind], links) for kind, links in kinds.items()]  # type: ignore[index]
+    rows += [("rewritten", "can be rewritten", rewritten), ("hand", "needs a person", hand)]
+    listed = ""
+    for kind, title, links in rows:
+        if not links:
+            continue
+        links = list(dict.fromkeys(links))
+        more = f' <span class="soft">and {len(links) - _SHOWN} more</span>' if len(links) > _SHOWN else ""
+        listed += f'<div class="{kind}"><dt>{title}: {len(links)}</dt><dd>{"".join(links[:_SHOWN])}{more}</dd></div>\n'
+    return f'{svg}<dl class="effects">\n{listed}</dl>\n'
+
+
+def _footer() -> str:
+    return (
+        '<footer class="patch with-script" aria-label="The patch">\n<div class="row">\n'
+        '<output id="status" role="status" aria-live="polite"></output>\n'
+        '<button type="button" id="copy">Copy</button>\n'
+        '<button type="button" class="main" id="download">Download the patch of what is ticked</button>\n</div>\n'
+        '<details id="preview"><summary>Look at the patch</summary>\n'
+        '<p class="soft">Save it in the repository; <code>git apply</code> takes it.</p>\n'
+        '<pre id="patch" tabindex="0" aria-label="The patch"></pre></details>\n</footer>\n'
+    )

@@ -13,6 +13,7 @@ from vllm_migrate.text import Source
 
 _WIDTH = 100
 _LINES = 4
+_EVIDENCE = 4
 _SIGNS = {"-": "red", "+": "green", " ": "dim"}
 
 
@@ -44,7 +45,9 @@ def _finding(place: Located, report: Report, known: dict[str, Source], paint: Pa
         notes.append(("release", _releases(place)))
     if finding.replacement:
         notes.append(("instead", finding.replacement))
-    notes += [("evidence", text) for text in finding.evidence]
+    notes += [("evidence", text) for text in finding.evidence[:_EVIDENCE]]
+    if len(finding.evidence) > _EVIDENCE:
+        notes.append(("evidence", f"{len(finding.evidence) - _EVIDENCE} more in the JSON report"))
     notes += [("related", text) for text in finding.related]
     lines += _notes(notes, pad, paint)
     if finding.fix is not None:

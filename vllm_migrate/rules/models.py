@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from vllm_migrate.arguments import find, model_of
+from vllm_migrate.arguments import CLIENTS, find, model_of
 from vllm_migrate.distribution import read
 from vllm_migrate.findings import Finding
 from vllm_migrate.migrations import Migration, Migrations
@@ -55,6 +55,8 @@ def removed_model(ctx: Context, model: str) -> Migration | None:
 
 def judge_site(ctx: SiteContext) -> Iterator[Finding]:
     """Judge the model of a launch and the architectures it overrides."""
+    if ctx.site.entry_point in CLIENTS:
+        return
     model = model_of(ctx.arguments)
     if model:
         entry = removed_model(ctx, model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, has_dynamic
+from vllm_migrate.arguments import CLIENTS, COMMAND_LINES, KEYWORDS, Argument, has_dynamic
 from vllm_migrate.findings import Finding, Severity
 from vllm_migrate.migrations import Migration, spell
 from vllm_migrate.planning import (
@@ -52,7 +52,7 @@ JUDGED = COMMAND_LINES | KEYWORDS | {"config"}
 
 def judge_site(ctx: SiteContext) -> Iterator[Finding]:
     """Judge every argument of a launch."""
-    if ctx.site.entry_point in ("demo_server", "run_batch", "bench"):
+    if ctx.site.entry_point in CLIENTS | {"demo_server", "run_batch"}:
         return
     answers: list[Answer] = []
     line = parsed(ctx)
@@ -226,6 +226,10 @@ def _plugin(ctx: SiteContext, answer: Answer) -> bool:
     return False
 
 
+_NAMED = 3
+"""Defaults that a message names; the subject names all."""
+
+
 def _defaults(ctx: SiteContext) -> Iterator[Finding]:
     """Name the defaults that change under a launch, once a site and only when both releases are known."""
     if ctx.origin is None or ctx.site.entry_point not in (
@@ -267,11 +271,14 @@ def _defaults(ctx: SiteContext) -> Iterator[Finding]:
 
 
 def _named(changed: list[Migration]) -> str:
-    """Return the options by name, with what limits a change to some hardware or models."""
+    """Return the first options by name, with what limits a change to some hardware or models."""
     limits: dict[str, list[str]] = {}
     for entry in changed:
         limits.setdefault(entry.name, []).append(entry.where)
-    return ", ".join(n if "" in w else f"{n} (only with {' and '.join(w)})" for n, w in limits.items())
+    named = [n if "" in w else f"{n} (only with {' and '.join(w)})" for n, w in limits.items()]
+    if len(named) > _NAMED + 1:
+        return ", ".join(named[:_NAMED]) + f" and {len(named) - _NAMED} more"
+    return ", ".join(named)
 
 
 class _Spot:

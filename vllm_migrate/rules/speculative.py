@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, find, model_of
+from vllm_migrate.arguments import COMMAND_LINES, ENGINE_LINES, KEYWORDS, Argument, find, model_of
 from vllm_migrate.distribution import read
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.migrations import Migration
@@ -50,7 +50,7 @@ def _facts() -> dict[str, Any]:
 
 def judge_site(ctx: SiteContext) -> Iterator[Finding]:
     """Judge the speculative method of a launch."""
-    if ctx.site.entry_point not in COMMAND_LINES | KEYWORDS | {"config", "values"}:
+    if ctx.site.entry_point not in COMMAND_LINES | ENGINE_LINES | KEYWORDS | {"config", "values"}:
         return
     dotted = {a.path[0]: a for a in ctx.arguments if a.option == CONFIG and len(a.path) == 1}
     whole = find(ctx.arguments, CONFIG)
