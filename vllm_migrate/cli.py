@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vllm_migrate.runs import Job
 
 FAILED = 2
-_FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit", "html")
+_FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit", "html", "markdown")
 
 _PATH = click.Path(path_type=Path)
 Command = TypeVar("Command", bound=Callable[..., Any])

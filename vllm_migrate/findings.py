@@ -139,6 +139,8 @@ class Report:
     evidence: list[str] = field(default_factory=list)
     """What says which release each launch is on."""
     standings: list[Standing] = field(default_factory=list)
+    written: dict[str, list[str]] = field(default_factory=dict)
+    """Path → what the fixes just written there did."""
     steps: list[Step] = field(default_factory=list)
     """With `split`: what leads from the files to their `fixed` texts, one after the other."""
     choices: list[Choice] = field(default_factory=list)

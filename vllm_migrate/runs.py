@@ -105,6 +105,9 @@ def run_fix(job: Job) -> int:
     job.say(fixed(report))
     # Read again what was written: what remains is what `check` finds now, at the lines it stands at now.
     rest = read_report(job, job.config, again=True) if written else report
+    rest.written = {
+        file.path: [fix.description for fix in file.applied] for file in report.files if file.fixed is not None
+    }
     _print(job, rest)
     job.say(left_out(replace(rest, left_out=report.left_out, withheld=report.withheld)))
     return FAILED if failed else status(job, rest.findings())

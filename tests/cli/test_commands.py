@@ -259,7 +259,7 @@ def test_names_that_are_not_utf8(run: Run, here: Path) -> None:
         (here / name).write_bytes(BAD)
     except OSError:
         pytest.skip("the file system has no such names")
-    for form in ("text", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit", "html"):
+    for form in ("text", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit", "html", "markdown"):
         assert run("check", "--output-format", form).status == 1
     assert run("fix").status == 0
     assert (here / name).read_bytes() == b"vllm serve m --port 80\n"

@@ -12,7 +12,7 @@ from typing import Protocol, cast
 from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
 
-FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit", "html")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "rdjson", "junit", "html", "markdown")
 """What `--output-format` takes; `diff` is a command of its own."""
 
 

@@ -25,13 +25,25 @@ def checked(report: Report, settings: Config) -> list[str]:
     if not report.findings():
         return [f"Nothing found ({where})." + _hidden(report)]
     kinds = ", ".join(number(found[s + "s"], s) for s in ("error", "warning", "info") if found[s + "s"])
-    lines = [f"Found {kinds} ({where})." + _hidden(report)]
+    lines = [f"Found {kinds} ({where})." + _hidden(report), *_effects(report)]
     ready = sum(settings.takes(f) for f in report.findings())
     if ready:
         lines.append(f"{number(ready, 'finding')} can be fixed: `fix` writes, `diff` prints the patch.")
     if found["fixable"] > ready:
         lines.append(f"{found['fixable'] - ready} more with --unsafe-fixes, which a person should look at.")
+    left = sum(f.fix is None for f in report.findings() if f.severity != "info")
+    if left:
+        lines.append(f"{number(left, 'finding')} without a fix: each says what to do.")
     return lines
+
+
+def _effects(report: Report) -> list[str]:
+    """Say what the findings come to for who starts the launches."""
+    from vllm_migrate.output._effect import TITLES, effect
+
+    counts = Counter(effect(f) for f in report.findings())
+    said = [f"{TITLES[kind]}: {counts[kind]}" for kind in TITLES if kind != "note" and counts[kind]]
+    return [f"{'; '.join(said)[0].upper()}{'; '.join(said)[1:]}."] if said else []
 
 
 def left_out(report: Report) -> list[str]:
