@@ -193,10 +193,16 @@ def diff(folder: Path | None, by: str | None, **given: Any) -> int:
 @cli.command()
 @_SCOPE
 @_PAGE
+@click.option("--restart", is_flag=True, help="Ask everything again: drop the answers kept from before.")
 @_STATUS
-def review(**given: Any) -> int:
-    """Walk through the fixes, unsafe ones included: accept, skip, edit, explain, quit."""
-    from vllm_migrate.review import ANSWERS, QUESTION, Review
+def review(restart: bool, **given: Any) -> int:
+    """Walk through the fixes, unsafe ones included: accept, skip, edit, explain, quit.
+
+    Each fix is shown with what was found, why, and the evidence. Answers: y accept, n skip, a accept all of this rule,
+    e edit in $EDITOR, x explain, b back, q quit. Nothing is written before the end, or before you quit and say so; the
+    answers are kept (in the folder of git, else in yours), so that the next `review` goes on where this one stopped.
+    """
+    from vllm_migrate.review import EditorError, EndOfAnswers, Review
     from vllm_migrate.runs import run_page
 
     if given["output_format"] == "html":
@@ -205,18 +211,19 @@ def review(**given: Any) -> int:
         raise click.UsageError("review reads answers from standard input, not a file")
     given["unsafe_fixes"] = True if given["unsafe_fixes"] is None else given["unsafe_fixes"]
 
-    def ask() -> str:
+    def ask(question: str) -> str:
         try:
-            return str(click.prompt(QUESTION, type=click.Choice(ANSWERS), show_choices=False, err=True))
-        except click.Abort:
-            # The end of the answers is the end of the walk.
-            _note([""])
-            return "q"
+            return str(click.prompt(question, default="", show_default=False, prompt_suffix=" ", err=True))
+        except (click.Abort, OSError):
+            raise EndOfAnswers from None
 
-    def edit(text: str) -> str | None:
-        return click.edit(text, require_save=True)
+    def edit(text: str, name: str) -> str | None:
+        try:
+            return click.edit(text, require_save=True, extension=os.path.splitext(name)[1] or ".txt")
+        except (click.ClickException, OSError) as error:
+            raise EditorError(getattr(error, "message", None) or str(error)) from None
 
-    return Review(_job(given, one_target=True), ask, edit).run()
+    return Review(_job(given, one_target=True), ask, edit, restart).run()
 
 
 @cli.command()

@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 
@@ -93,6 +93,44 @@ def create(path: Path, content: bytes) -> None:
             stream.write(content)
     except OSError as error:
         raise WriteError(f"{path}: {error.strerror}, not written") from None
+
+
+def save(path: Path, content: bytes) -> None:
+    """Write a file of the tool's own notes, whole or not at all; its folder is made. Raises WriteError."""
+    name = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        os.replace(name, path)
+    except OSError as error:
+        if name:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+        raise WriteError(f"{path}: {error.strerror or error}, not written") from None
+
+
+@contextlib.contextmanager
+def unbroken() -> Iterator[None]:
+    """Let no signal that ends the process come between: it is delivered afterwards."""
+    import signal
+
+    came: list[int] = []
+    names = [n for n in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, n)]
+    before: dict[int, object] = {}
+    with contextlib.suppress(ValueError):
+        # Only the main thread may ask for signals.
+        for name in names:
+            number = getattr(signal, name)
+            before[number] = signal.signal(number, lambda got, _frame: came.append(got))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+    for number in came:
+        os.kill(os.getpid(), number)
 
 
 def create_all(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 
-_CODES = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36", "bold": "1", "dim": "2"}
+_CODES = {
+    "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36", "bold": "1", "dim": "2", "reverse": "7",
+}  # fmt: skip
 SEVERITY_STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 
 

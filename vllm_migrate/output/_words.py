@@ -84,6 +84,25 @@ def side_by_side(hunk: Hunk) -> list[Row]:
     return rows
 
 
+def paired_lines(hunk: Hunk) -> list[tuple[str, Parts]]:
+    """Return the lines of a hunk in their order, each with its sign, words that differ marked."""
+    out: list[tuple[str, Parts]] = []
+    waiting: list[tuple[str, Parts]] = []
+    for left, right in side_by_side(hunk):
+        if left is not None and right is not None and left[1] == right[1]:
+            out += waiting
+            waiting = []
+            out.append((" ", left[1]))
+            continue
+        if left is not None:
+            # What went stands before what came, as everywhere.
+            at = next((i for i, (sign, _) in enumerate(waiting) if sign == "+"), len(waiting))
+            waiting.insert(at, ("-", left[1]))
+        if right is not None:
+            waiting.append(("+", right[1]))
+    return out + waiting
+
+
 def _paired(gone: Sequence[str], come: Sequence[str]) -> list[tuple[str | None, str | None]]:
     """Pair lines that went with the lines that came in their place, in order, the likest ones."""
     many = len(gone) * len(come) > 2500
