@@ -9,6 +9,9 @@ import click
 import pytest
 from standin import Run
 
+from vllm_migrate.config import Config
+from vllm_migrate.findings import FileResult
+
 TEXT = b"vllm serve m --swap-space 4 --risky --note\r\nvllm serve n --swap-space 8\r\n"
 
 
@@ -247,6 +250,26 @@ def test_what_cannot_be_written_is_kept_and_told(run: Run, file: Path, monkeypat
     monkeypatch.setattr(write, "replace", real)
     assert run("review", stdin=b"y\n").status == 1
     assert file.read_bytes() == TEXT.replace(b" --swap-space 4", b"")
+
+
+def test_a_fix_that_no_longer_applies_is_told_and_left(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import standin
+
+    real = standin._file
+
+    def unwilling(name: str, raw: bytes, settings: Config, known: object) -> FileResult:
+        result = real(name, raw, settings, known)  # type: ignore[arg-type]
+        if settings.chosen is not None and raw == TEXT:
+            result.fixed, result.applied = None, []
+        return result
+
+    monkeypatch.setattr(standin, "_file", unwilling)
+    ran = run("review", stdin=b"y\nn\nn\ny\n")
+    assert "a.sh: --swap-space: the fix no longer applies, left alone" in ran.err
+    assert "0 fixes applied" in ran.err and ran.status == 1
+    assert file.read_bytes() == TEXT
 
 
 def test_standard_input_is_refused(run: Run) -> None:
