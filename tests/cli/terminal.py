@@ -63,6 +63,22 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._here, text.encode())
 
+    def press(self, key: str, until: str) -> None:
+        """Press a key that ends something, again where it came before the program was ready for it."""
+        for _ in range(int(PATIENCE)):
+            self.type(key)
+            if self._comes(until, 1.0):
+                return
+        raise AssertionError(f"{until!r} did not come: {self.text[self._seen:]}")
+
+    def _comes(self, wanted: str, seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while wanted not in self.text[self._seen :]:
+            ready, _, _ = select.select([self._here], [], [], max(until - time.monotonic(), 0))
+            if not ready or not self._read(1.0):
+                return wanted in self.text[self._seen :]
+        return True
+
     def end(self) -> int:
         """Read to the end and return the exit status."""
         until = time.monotonic() + PATIENCE

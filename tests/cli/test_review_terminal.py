@@ -124,7 +124,7 @@ def test_the_end_of_the_answers_and_an_interrupt_keep_them(tree: Path, key: str)
     terminal = review(tree)
     terminal.answer("y")
     terminal.wait("(?) ")
-    terminal.type(key)
+    terminal.press(key, until="nothing more is written")
     assert terminal.end() == 1
     assert "1 answer kept, nothing more is written" in terminal.text
     assert (tree / "a.sh").read_bytes() == SCRIPT
