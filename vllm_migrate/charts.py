@@ -9,17 +9,18 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vllm_migrate import discover
 from vllm_migrate.findings import Fix
-from vllm_migrate.model import CannotRender, Entry, Remove
+from vllm_migrate.model import CannotRender, Change, Entry, InsertEntry, Remove, Rename, Replace
 from vllm_migrate.proof import render
 from vllm_migrate.text import Source, Span, UndecodableError
 
 if TYPE_CHECKING:
+    from vllm_migrate.chart_moves import Move
     from vllm_migrate.hosts.helm_values import Use, Values
     from vllm_migrate.units import Part, Planner
 
@@ -102,7 +103,7 @@ def _templates(root: Path, chart: str) -> list[str]:
 
 
 @dataclass
-class _Chart:
+class Chart:
     """One chart while its templates are planned. uses: of each template."""
 
     folder: str
@@ -125,14 +126,21 @@ def link(planner: Planner) -> None:
         if chart is not None and not part.dead:
             by_chart.setdefault(chart, []).append(part)
     for folder, parts in by_chart.items():
-        _link(planner, _read(planner, folder), parts)
+        _link(planner, read(planner, folder), parts)
 
 
-def _read(planner: Planner, folder: str) -> _Chart:
+def read(planner: Planner, folder: str) -> Chart:
+    """Return a chart as it is in this round."""
+    if folder not in planner.charts:
+        planner.charts[folder] = _read(planner, folder)
+    return planner.charts[folder]
+
+
+def _read(planner: Planner, folder: str) -> Chart:
     from vllm_migrate.hosts.helm_values import defined, read_values, spreading, uses
 
     root, files = planner.tree.root, planner.tree.files
-    made = _Chart(folder)
+    made = Chart(folder)
 
     def source(path: str) -> Source | None:
         if path in files:
@@ -163,7 +171,7 @@ def _read(planner: Planner, folder: str) -> _Chart:
     return made
 
 
-def _link(planner: Planner, chart: _Chart, parts: Sequence[Part]) -> None:
+def _link(planner: Planner, chart: Chart, parts: Sequence[Part]) -> None:
     from vllm_migrate.hosts.helm_values import within
 
     templates = [p for p in parts if is_template(chart.folder, p.path) and p.path in chart.uses]
@@ -192,13 +200,18 @@ def _link(planner: Planner, chart: _Chart, parts: Sequence[Part]) -> None:
 
 def _value(
     planner: Planner,
-    chart: _Chart,
+    chart: Chart,
     path: tuple[str, ...],
     users: Sequence[Part],
     mine: Sequence[Part],
 ) -> None:
     """Say of one value that what goes away rendered it, and take it out where nothing else uses it."""
     other = _other_use(chart, path)
+    moving = [(u, planner.moves[id(f)]) for u in users for f in u.fixes if id(f) in planner.moves]
+    moves = [(u, m) for u, m in moving if m.path == path]
+    if moves:
+        _move(planner, chart, moves, users, other)
+        return
     name = ".".join(path)
     for where, values in chart.values.items():
         for entry in values.removable(path):
@@ -227,6 +240,47 @@ def _value(
             _tell(users, f"{name} in {place} is used nowhere else and goes too")
 
 
+def _move(
+    planner: Planner, chart: Chart, moves: Sequence[tuple[Part, Move]], users: Sequence[Part], other: str
+) -> None:
+    """Give the values of one key to the keys that are printed as what replaces it, all or nothing."""
+    move = moves[0][1]
+    name = ".".join(move.path)
+    reason = other or ("values.schema.json names it" if _in_schema(chart, move.path) else "")
+    if len(moves) < len(users) or any(m.names != move.names for _, m in moves):
+        reason = reason or "not all that print it ask for the same"
+    made: list[tuple[str, str]] = []
+    for where, changes in move.changes.items() if not reason else ():
+        if where not in planner.tree.files or not planner.tree.files[where].reported:
+            reason = reason or f"{where} is not among the paths given"
+            break
+        asked = [_where_read(planner, where, change) for change in changes]
+        shown = f"set {' and '.join(move.names)} instead of {name}"
+        failed = planner.add_companion(where, Fix("unsafe", shown, asked, path=where), users)
+        if failed:
+            reason = failed
+            break
+        entry = next(c.item for c in changes if isinstance(c, (Remove, Rename, Replace)))
+        made.append((where, f"{where}:{chart.values[where].document.region.source.position(entry.span.start)[0]}"))
+    for part, _ in moves if reason else ():
+        planner._kill(part, f"{name} cannot move to {' and '.join(move.names)}: {reason}")
+    for where, place in made if not reason else ():
+        entries = {e.place for e in chart.values[where].entries.get(move.path, ())}
+        told = [f for f in planner.tree.files[where].judged.findings if f.span in entries]
+        planner.told.update(id(f) for f in told)
+        _tell(users, f"{name} in {place} moves to {' and '.join(move.names)}")
+
+
+def _where_read(planner: Planner, where: str, change: Change) -> Change:
+    """Return a change of a values file's key as a change of what a launch reads there, if one does."""
+    if isinstance(change, InsertEntry) and change.after is not None:
+        after = _as_read(planner, where, change.after)
+        return InsertEntry(after.container, change.key, change.value, after)
+    if isinstance(change, (Remove, Replace, Rename)) and isinstance(change.item, Entry):
+        return replace(change, item=_as_read(planner, where, change.item))
+    return change
+
+
 def _as_read(planner: Planner, where: str, entry: Entry) -> Entry:
     """Return the argument that a launch reads from a key of a values file, or the key itself."""
     for site in planner.tree.files[where].reading.sites:
@@ -250,11 +304,11 @@ def _removes(part: Part, entry: Entry) -> bool:
     )
 
 
-def _in_schema(chart: _Chart, path: tuple[str, ...]) -> bool:
+def _in_schema(chart: Chart, path: tuple[str, ...]) -> bool:
     return f'"{path[-1]}"' in chart.schema
 
 
-def _other_use(chart: _Chart, path: tuple[str, ...]) -> str:
+def _other_use(chart: Chart, path: tuple[str, ...]) -> str:
     """Return what else uses a value, "" where nothing does."""
     from vllm_migrate.hosts.helm_values import touches, within
 
@@ -271,7 +325,7 @@ def _other_use(chart: _Chart, path: tuple[str, ...]) -> str:
     return ""
 
 
-def _keep_used(planner: Planner, chart: _Chart, part: Part) -> None:
+def _keep_used(planner: Planner, chart: Chart, part: Part) -> None:
     """Keep a value that a template renders whether it is there or not: half of the change would be worse."""
     from vllm_migrate.hosts.helm_values import within
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vllm_migrate import charts
+from vllm_migrate import chart_moves, charts
 from vllm_migrate.config import place_key
 from vllm_migrate.findings import Finding, Fix, Step
 from vllm_migrate.judging import Data, judge, launches_refuse
@@ -70,6 +70,9 @@ class Planner:
         self.withheld = 0
         self.told: set[int] = set()
         """ids of findings that another file's finding speaks for."""
+        self.charts: dict[str, charts.Chart] = {}
+        self.moves: dict[int, chart_moves.Move] = {}
+        """id of a template's fix → what becomes of the values it prints."""
         self.steps: list[Step] = []
         """With `split`: what the last `apply` did, in steps."""
         self._proved: dict[tuple[int, ...], tuple[Source, Reading]] = {}
@@ -78,6 +81,7 @@ class Planner:
     def plan(self, hidden: set[int]) -> None:
         """Build and prove the units; findings whose fix does not hold lose it, with the reason."""
         findings = [f for file in self.tree.files.values() for f in file.judged.findings if id(f) not in hidden]
+        chart_moves.offer(self)
         self._agree(findings)
         self._make_parts(findings)
         for part in self.parts:
