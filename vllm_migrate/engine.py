@@ -16,6 +16,7 @@ from vllm_migrate.config import Config
 from vllm_migrate.findings import FileResult, Finding, Report
 from vllm_migrate.hosts import Context as HostContext
 from vllm_migrate.hosts import Host, host_for
+from vllm_migrate.hosts.spread import spread
 from vllm_migrate.judging import Data, Judged, judge
 from vllm_migrate.migrations import load as load_migrations
 from vllm_migrate.model import Problem, Reading
@@ -171,6 +172,7 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
     context = HostContext(source.path, sibling_reader=sibling, sibling_names=names)
     try:
         reading = host.read(Region.whole(source), context)
+        spread(reading, source)
         settle(reading)
         _keep_from_clients(reading)
         if "<<<<<<< " in source.text and not reading.documentation:

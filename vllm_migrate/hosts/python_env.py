@@ -12,6 +12,7 @@ from vllm_migrate.hosts.python_flow import Build
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_source import Module, Scope
 from vllm_migrate.hosts.python_values import write_value
+from vllm_migrate.hosts.spread import holds_line, is_line_name
 from vllm_migrate.model import Item, Site, Variable
 from vllm_migrate.text import Edit
 from vllm_migrate.wrapped import carried_site
@@ -272,6 +273,10 @@ def loose_environments(module: Module, maps: Maps) -> list[Variable]:
             for keyword in node.keywords:
                 if keyword.arg in ("env", "envs") and isinstance(keyword.value, (ast.List, ast.Tuple)):
                     out += [i for i in maps.named_list(keyword.value) if isinstance(i, Variable)]
+                elif keyword.arg in ("env", "environment") and isinstance(keyword.value, ast.Dict):
+                    if any(isinstance(k, ast.Constant) and is_line_name(str(k.value)) for k in keyword.value.keys):
+                        found = maps.read(keyword.value, "variable")
+                        out += [i for i in found.items if isinstance(i, Variable) and holds_line(i)]
                 elif keyword.arg == "env_vars" and isinstance(keyword.value, (ast.Dict, ast.Call)):
                     out += [i for i in maps.read(keyword.value, "variable").items if isinstance(i, Variable)]
         elif isinstance(node, ast.Dict):

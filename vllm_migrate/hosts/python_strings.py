@@ -26,6 +26,7 @@ _COMMAND = re.compile(
     r"\s*(?:#!|[A-Z_][A-Z0-9_]*=\S*\s|(?:pip|pip3|uv|python3?|apt|apt-get|conda|git|docker|podman|export|set|cd|sudo|"
     r"bash|sh|env|exec|nohup|source|mkdir|vllm|wget|curl|srun|tmux)\b)"
 )
+_GIVEN = re.compile(r"[A-Za-z_]\w*=[^\r\n]*")
 _WORD = re.compile(r"[a-z]{2,}", re.ASCII)
 
 
@@ -150,6 +151,9 @@ def _read(module: Module, region: StringRegion, context: Context, node: ast.expr
     elif "\n" in text and _DOCKER.search(text):
         reading = read_dockerfile(region, context)
     else:
+        if _GIVEN.fullmatch(text) and isinstance(module.parents.get(node), (ast.List, ast.Tuple)):
+            # `-e NAME=value`: a word of its own, blanks and all.
+            return None
         use = role(module, node, script=text.startswith("#!"))
         if use == "said":
             return None

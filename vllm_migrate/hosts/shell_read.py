@@ -15,6 +15,7 @@ from vllm_migrate.hosts.shell_pins import Pins, cloned, command_pins, value_pins
 from vllm_migrate.hosts.shell_region import guest_region
 from vllm_migrate.hosts.shell_script import LIMIT, Binding, Flat, Outer, Script
 from vllm_migrate.hosts.shell_tree import DECLARERS, Node, dominates, reaches
+from vllm_migrate.hosts.spread import holds_line
 from vllm_migrate.launch import Launch, basename, container_run, find_launch, launchers, script_of, split_image, talks
 from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, Word, is_hole
 from vllm_migrate.text import Region, Span
@@ -297,6 +298,7 @@ class Reader:
         if run is not None and run.image is not None and "exec" not in texts[: run.image]:
             self.pins.part(flats[run.image], "image", node, owner=self.around.owner)
             given = self._given(flats, run)
+            self.reading.variables += [v for v in given if holds_line(v)]
             carried = carried_site(given, split_image(texts[run.image])[0], "shell", self.around.owner)
             if carried is not None:
                 carried.variables = given

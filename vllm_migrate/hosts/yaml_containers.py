@@ -10,6 +10,7 @@ from vllm_migrate import wrappers
 from vllm_migrate.hosts import read_python, read_shell
 from vllm_migrate.hosts import yaml_names as names
 from vllm_migrate.hosts.helm_filled import filled
+from vllm_migrate.hosts.spread import holds_line
 from vllm_migrate.hosts.yaml_command import Command, Commands
 from vllm_migrate.hosts.yaml_edit import Home
 from vllm_migrate.hosts.yaml_spots import NewKey
@@ -192,6 +193,8 @@ class Containers:
             line = reader.items.line_of(variable) if variable.name in wrappers.line_names() else None
             if line is None:
                 kept.append(variable)
+                if holds_line(variable) and variable not in reader.unseen:
+                    reader.unseen.append(variable)
                 continue
             site = Site("values", reader.document.host, line[0].region, line[0].span, line, owner=owner)
             site.open, site.hollow = True, True
