@@ -24,8 +24,9 @@ from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_names import read_mentions
 from vllm_migrate.hosts.python_pins import Pins
 from vllm_migrate.hosts.python_source import Module, parse
-from vllm_migrate.hosts.python_strings import read_joined, read_strings
-from vllm_migrate.model import Item, Pin, Problem, Reading, Site
+from vllm_migrate.hosts.python_spliced import filled_in, said_by
+from vllm_migrate.hosts.python_strings import Told, read_joined, read_strings
+from vllm_migrate.model import Item, Pin, Problem, Reading, Site, Word
 from vllm_migrate.text import Region, Span
 
 NAME = "python"
@@ -84,6 +85,7 @@ def read(region: Region, context: Context) -> Reading:
     skip.update(lists.texts())
     told_by = [*read_joined(module, joined, context), *read_strings(module, maps.flow, context, skip)]
     for told in told_by:
+        _splice(lists, told)
         calls = sink_calls(module, told.node, told.build)
         for site in told.sites:
             sinks.update(calls)
@@ -108,6 +110,20 @@ def read(region: Region, context: Context) -> Reading:
         site.owner = site.owner or context.owner
     reading.sites.sort(key=lambda s: s.place)
     return reading
+
+
+def _splice(lists: Lists, told: Told) -> None:
+    """Write out the texts and lists of options that fill in a text with launches."""
+    nodes = filled_in(told.region)
+    for site in told.sites:
+        words: list[Word] = []
+        for word in site.words:
+            lone = len(word.text) == 1 and len(word.holes) == 1 and word.span.end - word.span.start == 1
+            node = nodes.get(said_by(word.holes[0])) if lone else None
+            held = lists.held(node) if node is not None else None
+            words += [word] if held is None else held
+            site.open = site.open or any(w.splits for w in held or ())
+        site.words = words
 
 
 def _pins(module: Module, maps: Maps, reading: Reading) -> None:

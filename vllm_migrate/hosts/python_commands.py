@@ -37,6 +37,8 @@ def read_lists(module: Module, lists: Lists) -> Iterator[tuple[Site, ast.AST, Bu
         if root.build is not None and root.build in inner and all(u in lists.used for u in root.build.uses):
             # Only a part of other lists, which show its words.
             continue
+        if lists.all_given(root.node):
+            continue
         yield site, root.node, root.build
     shown = {id(word) for _, site in found for word in site.words}
     for root in loose:

@@ -16,6 +16,7 @@ from vllm_migrate.hosts.python_flow import Build, Event
 from vllm_migrate.hosts.python_maps import Maps, bracket_quote
 from vllm_migrate.hosts.python_region import has_text, says
 from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.hosts.python_spliced import Texts, function_of, joined_list, returned, split_text
 from vllm_migrate.hosts.python_text import quote_of, spelled_string
 from vllm_migrate.hosts.python_values import value_edits, value_of
 from vllm_migrate.launch import find_launch
@@ -24,6 +25,7 @@ from vllm_migrate.text import Edit
 
 _LIMIT = 6
 
+_LISTS = (ast.List, ast.Tuple, ast.Name, ast.BinOp, ast.IfExp, ast.Call, ast.Attribute)
 ListNode = ast.List | ast.Tuple
 
 
@@ -61,6 +63,9 @@ class Lists:
         self._clusters: dict[object, Cluster] = {}
         self._busy: set[Build] = set()
         self._builds: dict[Build, set[Word]] = {}
+        self.spliced = Texts(module, maps.flow)
+        self._running: set[ast.FunctionDef] = set()
+        self._returned: dict[ast.FunctionDef, list[Word]] = {}
 
     def texts(self) -> set[ast.AST]:
         """Return the nodes that were read as words of one word each."""
@@ -101,7 +106,9 @@ class Lists:
             if value in seen or not isinstance(value, (ast.Name, ast.BinOp, ast.Call, ast.Subscript)):
                 continue
             names = [n for n in ast.walk(value) if isinstance(n, ast.Name) and self.flow.reach(n)]
-            if not any(self._listy(b) for n in names for b, _ in self.flow.reach(n)) or has_text(value):
+            calls = [n for n in ast.walk(value) if isinstance(n, ast.Call) and isinstance(value, ast.BinOp)]
+            known = any(self._listy(b) for n in names for b, _ in self.flow.reach(n))
+            if has_text(value) or not (known or any(function_of(self.module, c) for c in calls)):
                 continue
             for build in self._owners(value):
                 if build not in seen:
@@ -205,7 +212,7 @@ class Lists:
     def _drops_empty(self, node: ast.BinOp, cluster: Cluster) -> None:
         """`… + […]` goes with the last item, where what is left is still a list of its own."""
         bracket = self.maps.bracket(node.right) if isinstance(node.right, ast.List) else None
-        if bracket is None or not isinstance(node.left, (ast.List, ast.BinOp)):
+        if bracket is None or not isinstance(node.left, (ast.List, ast.BinOp, ast.Call)):
             return
         start, end = self.module.span(node.left).end, self.module.span(node.right)
         if re.fullmatch(r"\s*\+\s*", self.module.text[start : end.start]):
@@ -233,6 +240,14 @@ class Lists:
                 return self.lines(node.args[0], cluster)
             if isinstance(func, ast.Attribute) and func.attr == "copy" and not node.args:
                 return self.lines(func.value, cluster)
+            text = split_text(self.module, node)
+            held = self.spliced.words(text) if text is not None else None
+            if held is not None:
+                return [_Line(*held)]
+            function = function_of(self.module, node)
+            given = self._given(function, node) if function is not None else None
+            if given is not None:
+                return given
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
             piece = node.slice
             if piece.lower is None and piece.upper is None and piece.step is None:
@@ -243,6 +258,57 @@ class Lists:
             if found:
                 return [_Line(line.words, [*line.names, node]) for line in found][:_LIMIT]
         return [_Line([self._hole(node, splits=True)])]
+
+    def held(self, node: ast.expr) -> list[Word] | None:
+        """Return the words of an expression that fills in a command's text, None where they are not known."""
+        found = self.spliced.words(node)
+        if found is not None:
+            self.used.update(found[1])
+            return found[0]
+        reach = self.flow.reach(node) if isinstance(node, (ast.Name, ast.Attribute)) else []
+        if len(reach) == 1 and reach[0][0].origin is not None and not reach[0][0].events and len(reach[0][0].uses) == 1:
+            # A variable for nothing but this text.
+            node = reach[0][0].origin
+        joined = joined_list(self.module, node)
+        lines = self.lines(joined, self.cluster(joined)) if joined is not None else []
+        if len(lines) != 1 or not any(w.literal for w in lines[0].words):
+            return None
+        words = lines[0].words
+        quoted = self.module.dotted(node.func) == "shlex.join" if isinstance(node, ast.Call) else False
+        if not quoted and any(re.search(r"[\s\"'\\$]", w.text) for w in words):
+            return None
+        self.used.update(lines[0].names)
+        return words
+
+    def _given(self, function: ast.FunctionDef, call: ast.Call) -> list[_Line] | None:
+        """Return the words of the lists that a function returns, one line for each variant that names a program."""
+        if function in self._running:
+            return None
+        values = [v for v in returned(function) if not (isinstance(v, ast.Constant) and v.value is None)]
+        if not values or not all(isinstance(v, _LISTS) and not has_text(v) for v in values):
+            return None
+        self._running.add(function)
+        arms = [line for v in values for line in self.lines(v, self.cluster(v))]
+        self._running.discard(function)
+        if any(len(a.words) == 1 and a.words[0].splits and not a.names for a in arms):
+            return None
+        self._returned[function] = [w for a in arms for w in a.words]
+        if not any(find_launch([w.text for w in a.words]) for a in arms):
+            joined = _Line()
+            for arm in arms:
+                joined = joined.plus(arm)
+            arms = [joined]
+        return [_Line(a.words, [*a.names, call]) for a in arms][:_LIMIT]
+
+    def all_given(self, node: ast.AST) -> bool:
+        """Tell whether a list is what a function returns, and every call of it is written out in a launch."""
+        function = next((a for a in self.module.ancestors(node) if isinstance(a, ast.FunctionDef)), None)
+        return function in self._returned and not self._others(function)
+
+    def _others(self, function: ast.FunctionDef) -> list[ast.expr]:
+        """Return the uses of a function that are no part of a launch."""
+        calls = {c.func for c in self.used if isinstance(c, ast.Call)}
+        return [use for use in self.module.loads.get(function.name, ()) if use not in calls]
 
     def _listy(self, build: Build) -> bool:
         return isinstance(
@@ -358,7 +424,13 @@ class Lists:
         return spelled_string(str(value), holes, bracket_quote(bracket, self.maps.quote))
 
     def lock_others(self, launched: set[Build]) -> None:
-        """Lock words of variables that something else than the launches read here uses too."""
+        """Lock words of variables and functions that something else than the launches read here uses too."""
+        self.spliced.lock_others(self.used)
+        for function, given in self._returned.items():
+            for use in self._others(function)[:1]:
+                code = " ".join(self.module.raw(self.module.statement(use) or use).split())[:60]
+                for word in given:
+                    word.locked = word.locked or f"also used by `{code}`"
         for build, words in self._builds.items():
             for use in build.uses:
                 parent = self.module.parents.get(use)
