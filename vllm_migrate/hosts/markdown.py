@@ -42,6 +42,7 @@ _PLACEHOLDER = re.compile(r"<(?P<name>[A-Za-z][\w .:/-]*)>")
 _COMMAND = re.compile(
     r"(?:\$ )?(?:export |[A-Z][A-Z0-9_]*=\S+ |vllm |python3? -m vllm|docker run|pip3? install|uv pip)"
 )
+_UNBROKEN = re.compile("[\u00a0\u2007\u202f]")
 _TITLE = re.compile(r"(?:title|file|filename|name|label)\s*=\s*[\"'](?P<path>[^\"']+)[\"']")
 
 
@@ -120,6 +121,9 @@ def _script(region: Region, block: Block) -> LinesRegion | None:
         for m in _PLACEHOLDER.finditer(text, a, b)
         if text[m.start() - 1] != "<"
     ]
+    # Pages are often written with blanks that do not break; who types the command types plain ones.
+    marks += [Mark(m.start(), m.end(), " ") for a, b, _ in rows for m in _UNBROKEN.finditer(text, a, b)]
+    marks.sort(key=lambda m: m.start)
     prefix = block.prefix
     return lines_region(region, rows, marks, prefix, names) if rows else None
 

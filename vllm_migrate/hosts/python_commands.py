@@ -93,7 +93,8 @@ def _site(module: Module, lists: Lists, root: Root) -> Site | None:
     if site.words and site.words[-1].container is not home:
         end = site.words[-1].container
         site.word_home = home if home.home is not None else end
-    site.open = any(w.splits for w in site.words)
+    # `f"--{name}"` may be any option.
+    site.open = any(w.splits or re.match("--[\ue000-\uf8ff]", w.text) for w in site.words)
     guard = module.guard(root.node)
     for word in site.words:
         word.guarded = word.guarded or guard

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.shell_choice import alternatives, values
 from vllm_migrate.hosts.shell_env import QUIET, Environment, Setting, given
+from vllm_migrate.hosts.shell_lex import Hole
 from vllm_migrate.hosts.shell_list import WordList
 from vllm_migrate.hosts.shell_mentions import mentions
 from vllm_migrate.hosts.shell_pins import Pins, cloned, command_pins, value_pins
@@ -36,6 +37,7 @@ _FILLERS = ("parallel", "xargs", "find")
 _PLACE = re.compile(r"\{(?:\d+)?[.#%/]{0,2}\}")
 _UNSPLIT = "quotes inside a variable that the shell only splits at blanks"
 _LAUNCHY = re.compile(r"vllm")
+_FROM = re.compile(r"\$\{[@*]:[ ]?(\d+)\}")
 _OPTION = re.compile(r"--[a-z][\w-]*=")
 _TYPED = re.compile(r"\s*(?:\\[nr]|\\015|\^M|[\r\n])+$")
 """The return key, as `screen -X stuff` is given it."""
@@ -132,13 +134,7 @@ class Reader:
             self._site(node, flats, texts, launch)
             return True
         for call, given_words in calls:
-            merged: list[Flat] = []
-            for flat in flats:
-                hole = flat.lexeme.lone_hole
-                if hole is not None and hole.form == "list" and hole.name in ("@", "*"):
-                    merged += given_words
-                else:
-                    merged.append(flat)
+            merged = [one for flat in flats for one in _passed_on(flat, given_words)]
             shown = [flat.script.shown(flat, node) for flat in merged]
             found = find_launch(shown)
             if found is not None:
@@ -178,21 +174,47 @@ class Reader:
         return True
 
     def _calls(self, node: Node, flats: list[Flat]) -> list[tuple[Node, list[Flat]]] | None:
-        """Return the calls of the function whose `"$@"` a command passes on, with their words."""
-        if not any(
-            f.lexeme.lone_hole and f.lexeme.lone_hole.name in ("@", "*") for f in flats if f.script is self.script
-        ):
+        """Return the calls of the function whose `"$@"` or `$1` a command passes on, with their words.
+
+        The words that `shift` takes away before are left out.
+        """
+        holes = [f.lexeme.lone_hole for f in flats if f.script is self.script]
+        if not any(h is not None and _is_passed(h) for h in holes):
             return None
         function = next((a for a in node.ancestors() if a.kind == "function"), None)
-        if function is None or any(c.words and c.words[0].text == "shift" for c in function.walk()):
+        if function is None:
             return None
+        shifted = 0
+        for command in function.walk():
+            if not command.words or command.words[0].text != "shift":
+                continue
+            count = command.words[1].text if len(command.words) > 1 else "1"
+            if not (dominates(command, node) and count.isdecimal()):
+                return None
+            shifted += int(count)
         out = []
         for call in self.script.commands:
             if call.words and call.words[0].text == function.name and not call.words[0].holes:
                 words = self.script.lists[id(call)]
                 first = next(i for i, t in enumerate(words.tokens) if t.lexeme is call.words[0])
-                out.append((call, self.script.flatten(words, first + 1, call)))
+                given = self.script.flatten(words, first + 1, call)
+                self._keep_passed(function, node, given)
+                out.append((call, given[shifted:]))
         return out or None
+
+    def _keep_passed(self, function: Node, node: Node, given: list[Flat]) -> None:
+        """Lock the words given to a function that it uses for something else too, or counts beyond."""
+        talkers = launchers()["talkers"]
+        for other, hole in self.script.uses():
+            if other is node or not _is_passed(hole) or not any(a is function for a in other.ancestors()):
+                continue
+            head = basename(other.words[0].text) if other.words else ""
+            if hole.name.isdecimal():
+                known = given[: int(hole.name)]
+            else:
+                known = [] if not head or head in talkers or head in DECLARERS else given
+            for flat in known:
+                flat.word.locked = flat.word.locked or f"{function.name} uses it for something else too"
 
     def _site(self, node: Node, flats: list[Flat], texts: list[str], launch: Launch) -> Site:
         program = flats[launch.program]
@@ -521,6 +543,30 @@ class Reader:
                 sites = self._prefix_sites.get(id(variable))
                 if sites:
                     variable.only = len({id(s) for s in sites}) == 1
+
+
+def _is_passed(hole: Hole) -> bool:
+    """Tell whether a run-time part is of the words given to a function: `$1`, `"$@"`, `"${@:2}"`."""
+    numbered = hole.name.isdecimal() and int(hole.name) > 0
+    return numbered or hole.name in ("@", "*") or _FROM.fullmatch(hole.spelled) is not None
+
+
+def _passed_on(flat: Flat, given: list[Flat]) -> list[Flat]:
+    """Return the words that `"$@"`, `"${@:2}"` or `$1` of a function stands for; other words stay."""
+    hole = flat.lexeme.lone_hole
+    if hole is None:
+        return [flat]
+    part = _FROM.fullmatch(hole.spelled)
+    if part is not None:
+        return given[int(part[1]) - 1 :] if int(part[1]) else [flat]
+    if hole.name in ("@", "*"):
+        return given if hole.form == "list" else [flat]
+    if hole.name.isdecimal() and int(hole.name) and hole.form in ("plain", "default"):
+        i = int(hole.name) - 1
+        one = given[i] if i < len(given) else None
+        if one is not None and (hole.quoted or not re.search(r"\s", one.lexeme.text)):
+            return [one]
+    return [flat]
 
 
 def _holds_launch(binding: Binding) -> bool:
