@@ -91,7 +91,7 @@ def _proved_with(planner: Planner, groups: Sequence[Group]) -> list[tuple[int, i
     for path, members in sorted(_by_path(groups).items()):
         if len(members) == 1:
             continue
-        for i in members:
+        for i in _doubtful(planner, groups, path, members):
             if planner.text(path, _parts([groups[i]], path)) is not None:
                 continue
             others = [j for j in members if j != i]
@@ -99,6 +99,23 @@ def _proved_with(planner: Planner, groups: Sequence[Group]) -> list[tuple[int, i
             pair = next((j for j in others if planner.text(path, _parts(both[j], path)) is not None), None)
             ties += [(i, j) for j in (others if pair is None else [pair])]
     return ties
+
+
+def _doubtful(planner: Planner, groups: Sequence[Group], path: str, members: Sequence[int]) -> list[int]:
+    """Return the groups that may need another one of their file.
+
+    Each of many is not tried alone, which would take too long: for any two there is a selection with the first and
+    without the second, so that one that needs another is in a selection that does not prove.
+    """
+    if len(members) <= _MOST:
+        return list(members)
+    doubtful: set[int] = set()
+    for bit in range((len(members) - 1).bit_length()):
+        for side in (0, 1):
+            some = [i for turn, i in enumerate(members) if turn >> bit & 1 == side]
+            if planner.text(path, _parts([groups[i] for i in some], path)) is None:
+                doubtful.update(some)
+    return sorted(doubtful)
 
 
 def _depending(planner: Planner, groups: Sequence[Group]) -> tuple[list[Cluster], list[tuple[int, int]]]:

@@ -75,7 +75,7 @@ def test_words_that_differ_are_marked(tree: Path) -> None:
 
 
 def test_without_colour_and_on_a_narrow_terminal(tree: Path) -> None:
-    terminal = review(tree, columns=50, NO_COLOR="1")
+    terminal = review(tree, "-q", columns=50, NO_COLOR="1")
     part = terminal.answer("q")
     terminal.end()
     assert "\x1b" not in part

@@ -346,6 +346,21 @@ def test_fixes_that_meet_are_one_choice_where_nobody_says_more(tmp_path: Path, b
     ]  # fmt: skip
 
 
+def test_several_targets_are_one_choice_where_they_ask_for_the_same(
+    browser: Browser, tree: Path, show: Show
+) -> None:
+    config = Config(to=("0.20.0", "0.33.0"), from_="0.10.0", choose=True)
+    report = show(tree, config)
+    assert {f.to for f in report.findings()} == {"0.20.0", "0.33.0"}
+    card = f"{SHOWN}.find((a) => a.dataset.path === 'plain.sh' && a.textContent.includes('remove --swap-space'))"
+    told = browser.run(f"[...{card}.querySelectorAll('.found > li')].map((li) => li.textContent)")
+    assert len(told) == 2 and "0.10.0 → 0.20.0" in told[0] and "0.10.0 → 0.33.0" in told[1]
+    left = browser.run(f"{SHOWN}.filter((a) => a.dataset.choice === undefined).map((a) => a.textContent)")
+    own = [text for text in left if "A fix of its own" in text]
+    assert all("(check with --to 0.20.0 alone)" in text for text in own)
+    assert len(left) - len(own) == sum(f.fix is None for f in report.findings())
+
+
 def test_an_empty_report_is_a_page(browser: Browser, show: Show) -> None:
     show(Report(["0.33.0"]), Config())
     assert "Nothing found." in browser.run("document.querySelector('main').textContent")

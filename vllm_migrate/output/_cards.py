@@ -18,15 +18,18 @@ _LINES = 6
 
 
 class Cards:
-    """Draws the cards of a report; each fix is drawn once, at the first launch it is for, and named at the others."""
+    """Draws the cards of a report; each fix is drawn once, at the first launch it is for, and named at the others.
 
-    def __init__(self, report: Report, choices: Sequence[Choice], ticked: set[int]) -> None:
+    of: the place in `choices` of the one that answers a finding, by the finding's id.
+    """
+
+    def __init__(self, report: Report, choices: Sequence[Choice], ticked: set[int], of: dict[int, int]) -> None:
         self._known = sources(report)
         self._choices = choices
         self._ticked = ticked
         self._drawn: set[int] = set()
         self._hands = {id(f): i for i, f in enumerate(report.findings())}
-        self._of = {id(f): i for i, choice in enumerate(choices) for f in choice.findings}
+        self.of = of
         self._codes = sorted({f.code for f in report.findings()})
 
     def rules(self) -> list[tuple[str, str]]:
@@ -38,20 +41,20 @@ class Cards:
 
     def anchor(self, finding: Finding) -> str:
         """Return the id of the card of a finding."""
-        choice = self._of.get(id(finding))
+        choice = self.of.get(id(finding))
         return f"c{choice}" if choice is not None else f"h{self._hands.get(id(finding), 0)}"
 
-    def of_group(self, group: Group, of: dict[int, int]) -> str:
+    def of_group(self, group: Group) -> str:
         """Return the cards of a launch: what can be picked, in order of place, then what needs a person."""
         out: list[str] = []
         by_choice: dict[int, list[Located]] = {}
         for place in group.places:
-            if id(place.finding) in of:
-                by_choice.setdefault(of[id(place.finding)], []).append(place)
+            if id(place.finding) in self.of:
+                by_choice.setdefault(self.of[id(place.finding)], []).append(place)
         for index, places in by_choice.items():
             out.append(self._again(index, places) if index in self._drawn else self._pick(index, places))
             self._drawn.add(index)
-        out += [self._hand(place) for place in group.places if id(place.finding) not in of]
+        out += [self._hand(place) for place in group.places if id(place.finding) not in self.of]
         return "".join(out)
 
     def _pick(self, index: int, here: list[Located]) -> str:
@@ -87,7 +90,9 @@ class Cards:
     def _hand(self, place: Located) -> str:
         finding = place.finding
         body = f'<ul class="found">\n{_finding(place)}</ul>\n'
-        for label, text in (("No fix offered", finding.withheld), ("What to do", finding.help)):
+        alone = f"{finding.fix.description} (check with --to {finding.to} alone)" if finding.fix is not None else ""
+        notes = (("No fix offered", finding.withheld), ("A fix of its own", alone), ("What to do", finding.help))
+        for label, text in notes:
             body += f"<p><strong>{label}:</strong> {escape(text)}</p>\n" if text else ""
         if place.source is not None:
             last = min(place.end_line, place.line + _LINES - 1)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from vllm_migrate.config import Config
+from vllm_migrate.config import Config, place_key
 from vllm_migrate.findings import Report
 from vllm_migrate.output._cards import Cards
 from vllm_migrate.output._effect import TITLES, Effect, effect
@@ -29,9 +29,12 @@ def render(report: Report, settings: Config) -> str:
     choices, clusters = choices_of(report)
     ticked = {i for i, choice in enumerate(choices) if choice.safety == "safe" or settings.unsafe_fixes}
     of = {id(f): i for i, choice in enumerate(choices) for f in choice.findings}
+    # With several targets the same may be found for each of them: one choice answers it.
+    same = {place_key(f): i for i, choice in enumerate(choices) for f in choice.findings}
+    of.update({id(f): same[place_key(f)] for f in report.findings() if f.fix is not None and place_key(f) in same})
     launches = groups(report)
-    cards = Cards(report, choices, ticked)
-    sections = [_section(i, group, cards, of) for i, group in enumerate(launches)]
+    cards = Cards(report, choices, ticked, of)
+    sections = [_section(i, group, cards) for i, group in enumerate(launches)]
     data = embedded(
         report,
         choices,
@@ -153,11 +156,11 @@ def _filters(cards: Cards) -> str:
     )
 
 
-def _section(index: int, group: Group, cards: Cards, of: dict[int, int]) -> str:
+def _section(index: int, group: Group, cards: Cards) -> str:
     where = f'<p class="soft"><code>{escape(_where(group))}</code></p>'
     return (
         f'<section class="launch" id="l{index}">\n<div class="top"><h2>{escape(group.title)}</h2>\n{where}</div>\n'
-        f"{_flow(index, group)}{_effects(group, cards, of)}{cards.of_group(group, of)}</section>\n"
+        f"{_flow(index, group)}{_effects(group, cards)}{cards.of_group(group)}</section>\n"
     )
 
 
@@ -181,7 +184,7 @@ def _flow(index: int, group: Group) -> str:
     )
 
 
-def _effects(group: Group, cards: Cards, of: dict[int, int]) -> str:
+def _effects(group: Group, cards: Cards) -> str:
     """Draw how much of what there is, and name each thing under its heading."""
     kinds: dict[str, list[str]] = {kind: [] for kind in TITLES}
     rewritten: list[str] = []
@@ -192,7 +195,7 @@ def _effects(group: Group, cards: Cards, of: dict[int, int]) -> str:
         name = name if len(name) < 60 else name[:59] + "…"
         link = f'<a href="#{cards.anchor(finding)}"><code>{escape(name)}</code></a>'
         kinds[effect(finding)].append(link)
-        if id(finding) in of:
+        if id(finding) in cards.of:
             rewritten.append(link)
         elif finding.severity != "info":
             hand.append(link)
