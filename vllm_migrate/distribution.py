@@ -237,7 +237,7 @@ def distribution() -> Distribution:
 def image_names() -> dict[str, Any]:
     """Return which images carry a vLLM version, and which only look so; patterns are compiled."""
     data = read("images.json")
-    data["names"] = frozenset(data["names"])
+    data["names"] = tuple(data["names"])
     data["not"] = tuple(data["not"])
     data["inside"] = re.compile(data["inside"], re.I)
     return data

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from vllm_migrate.config import Config
+from vllm_migrate.distribution import distribution
+from vllm_migrate.launch import split_image
 from vllm_migrate.model import Pin, Reading, Site
 from vllm_migrate.versions import PinVersion, held_version, own_versions, pin_version, read_image
 
@@ -50,6 +52,19 @@ def speechless(pin: Pin) -> bool:
     return own_versions(pin.effective or pin.whole) and not held_version(pin.effective or pin.whole)
 
 
+def unread(pin: Pin) -> bool:
+    """Tell whether an image is vLLM's own and its tag, moving or not, gives no version away."""
+    if pin.kind not in ("image", "base") or pin.holes:
+        return False
+    published = distribution().image_row(split_image(pin.whole.removeprefix("docker://"))[0])
+    return moving(pin) or (published is not None and read_image(pin.whole) is None)
+
+
+def private(pin: Pin) -> bool:
+    """Tell whether a container runs an image that is named in full: another container's says nothing of it."""
+    return pin.kind == "image" and bool(pin.text) and not pin.holes
+
+
 Readings = Callable[[str], Iterable[tuple[str, Reading]]]
 """Gives the readings of the files directly in a folder ("" is the root)."""
 
@@ -57,7 +72,9 @@ Readings = Callable[[str], Iterable[tuple[str, Reading]]]
 def origin_of(site: Site, path: str, reading: Reading, config: Config, folder: Readings) -> Origin:
     """Return the origin of a launch: same container, same file, same folder, then upwards to the root.
 
-    The examples of a document are each their own: a pin in one says nothing of the next.
+    The examples of a document are each their own: a pin in one says nothing of the next. What a program
+    names under a condition counts only where nothing else says anything. Of a container whose own image is
+    named, other images say nothing; what builds one may.
     """
     levels: list[Callable[[], list[tuple[str, Pin]]]] = [
         lambda: _standing(path, site.pins),
@@ -81,19 +98,34 @@ def _nearest(
     levels: Sequence[Callable[[], list[tuple[str, Pin]]]], path: str, config: Config, folder: Readings
 ) -> Origin:
     device = ""
+    named = False
+    spare: Origin | None = None
     for i, level in enumerate(levels):
-        found = _agreed(level(), config)
+        pins = [(p, pin) for p, pin in level() if not (named and pin.kind == "image")]
+        how = ("the same container", "the same scope", "the same file")[i if len(levels) > 1 else 2]
+        found = _agreed([(p, pin) for p, pin in pins if not pin.conditional], config)
         if found is not None:
-            found.how = ("the same container", "the same scope", "the same file")[i if len(levels) > 1 else 2]
+            found.how = how
             return found
-        device = device or _device(level(), config)
-        if i == 0 and len(levels) > 1 and any(moving(p) for _, p in level()):
-            return Origin(device=device, how="an image with a tag that moves")
-        if i == 0 and len(levels) > 1 and any(speechless(p) and config.image(p.whole) is None for _, p in level()):
+        if spare is None:
+            spare = _agreed(pins, config)
+            if spare is not None:
+                spare.how = how
+        device = device or _device(pins, config)
+        if len(levels) > 1 and any(unread(p) for _, p in pins):
+            return Origin(device=device, how="an image with a tag that moves or names no release")
+        if i == 0 and len(levels) > 1 and any(speechless(p) and config.image(p.whole) is None for _, p in pins):
             return Origin(device=device, how="an image whose tag is no version of vLLM")
+        named = named or (i == 0 and len(levels) > 1 and any(private(p) for _, p in pins))
     here = posixpath.dirname(path)
     while True:
-        said = [(p, pin) for p, r in folder(here) if p != path for pin in _telling(r, config)]
+        said = [
+            (p, pin)
+            for p, r in folder(here)
+            if p != path
+            for pin in _telling(r, config)
+            if not (named and pin.kind == "image")
+        ]
         found = _agreed(said, config)
         default = posixpath.join(here, "values.yaml")
         if found is not None and found.conflict and (here != posixpath.dirname(path) or "values" in path):
@@ -104,7 +136,7 @@ def _nearest(
             found.device = found.device or device
             return found
         if not here:
-            return Origin(device=device)
+            return spare or Origin(device=device)
         here = posixpath.dirname(here)
 
 

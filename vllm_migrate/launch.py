@@ -78,6 +78,7 @@ def launchers() -> dict[str, Any]:
         "image_options_with_value",
         "cluster_tools",
         "other_engines",
+        "others_options",
     ):
         data[key] = frozenset(data[key])
     data["server_image_pattern"] = re.compile(data["server_image_pattern"])
@@ -322,7 +323,7 @@ def find_launch(texts: Sequence[str]) -> Launch | None:
         found = _program_at(texts, i)
         if found is not None:
             given = tuple(assignments), tuple(glued)
-            if not found.entry_point:
+            if not found.entry_point or not data["others_options"].isdisjoint(texts[found.first :]):
                 return None
             return Launch(found.entry_point, i, found.first, image, *given, found.wrapper)
         if _ASSIGNMENT.match(word) and (i > 0):

@@ -185,7 +185,7 @@ def holds(case: Case, target: str, value: Any, present: Iterable[str]) -> bool:
     """Tell whether a case applies: its target range and its conditions on value and other options.
 
     value: the option's or variable's value, str or a typed value; None where there is none.
-    present: the names of the options at the site, in lookup form (see `normal`).
+    present: the names of the options and variables at the site, in lookup form (see `normal`).
     """
     import re
 

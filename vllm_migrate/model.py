@@ -169,6 +169,8 @@ class Pin(Item):
     effective: str = ""
     replaces: str = ""
     set_by: list[tuple[str, Pin]] = field(default_factory=list, repr=False)
+    conditional: bool = False
+    """A program names it only where a condition holds: for one kind of machine, say."""
 
     @property
     def whole(self) -> str:

@@ -89,7 +89,7 @@ def find_answer(
     """
     if depth > 6:
         raise NoFix("the replacements run in a circle")
-    present = {normal(a.subject) for a in ctx.arguments if a.option}
+    present = {normal(a.subject) for a in ctx.arguments if a.option} | {normal(v.name) for v in ctx.site.variables}
     dynamic = has_dynamic(value)
     chosen: Case | None = None
     for case in migration.cases:

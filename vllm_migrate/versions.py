@@ -142,7 +142,8 @@ def spelled_version(text: str) -> str:
 
 def carries_version(name: str) -> bool:
     """Tell whether the tag of a repository begins with a vLLM version."""
-    return not own_versions(name) and name.rsplit("/", 1)[-1].lower() in image_names()["names"]
+    last = name.rsplit("/", 1)[-1].lower()
+    return not own_versions(name) and any(fnmatch.fnmatchcase(last, known) for known in image_names()["names"])
 
 
 def own_versions(reference: str) -> bool:

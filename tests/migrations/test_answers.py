@@ -133,7 +133,7 @@ def _values(migration: Migration, case: Case) -> list[Any]:
 
 def _context(release: Release, migrations: Migrations, case: Case, entry_point: str) -> Any:
     arguments = [SimpleNamespace(subject=n, option=n, path=()) for n in case.when.get("with", ())]
-    site = SimpleNamespace(entry_point=entry_point)
+    site = SimpleNamespace(entry_point=entry_point, variables=[])
     return SimpleNamespace(target=release, migrations=migrations, arguments=arguments, site=site)
 
 

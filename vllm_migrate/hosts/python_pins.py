@@ -202,6 +202,7 @@ class Pins:
             text=said.text,
             holes=tuple(said.holes),
             guarded=self.module.guard(node),
+            conditional=self._conditional(node),
         )
         slot = Slot(pin, write=lambda change: self._write(change, node))
         if bracket is not None:
@@ -209,6 +210,15 @@ class Pins:
             slot.index = next(i for i, s in enumerate(bracket.items) if s.start <= span.start < s.end)
         cluster.add(slot)
         yield pin
+
+    def _conditional(self, node: ast.expr) -> bool:
+        """Tell whether a string is reached only where an `if` says so."""
+        child: ast.AST = node
+        for a in self.module.ancestors(node):
+            if isinstance(a, ast.If) and child is not a.test:
+                return True
+            child = a
+        return False
 
     def _inside(self, node: ast.expr) -> Span:
         """Return the span between the quotes where the file spells the text letter by letter."""

@@ -25,7 +25,8 @@ class Module:
     """One parsed module.
 
     nodes: every node in source order of a walk, without what lies inside f-strings (whose positions are
-    not reliable in every Python). imports: local name → dotted name. stars: modules imported with `*`.
+    not reliable in every Python) and what never runs (`if False`). imports: local name → dotted name.
+    stars: modules imported with `*`.
     """
 
     region: Region
@@ -191,9 +192,9 @@ def _index(module: Module, root: ast.AST, inside: bool) -> None:
         node, within = stack.pop()
         if not within:
             module.nodes.append(node)
-        deeper = within or isinstance(node, ast.JoinedStr)
         children: list[tuple[ast.AST, bool]] = []
         for name, value in ast.iter_fields(node):
+            deeper = within or isinstance(node, ast.JoinedStr) or _never_runs(node, name)
             for child in value if isinstance(value, list) else (value,):
                 if isinstance(child, ast.AST):
                     module.parents[child] = node
@@ -201,6 +202,13 @@ def _index(module: Module, root: ast.AST, inside: bool) -> None:
                         module.blocks[child] = (node, name)
                     children.append((child, deeper))
         stack.extend(reversed(children))
+
+
+def _never_runs(node: ast.AST, name: str) -> bool:
+    """Tell whether a block of a statement never runs: what stands under `if False`, the `else` of `if True`."""
+    if not isinstance(node, (ast.If, ast.While)) or not isinstance(node.test, ast.Constant):
+        return False
+    return name == ("orelse" if node.test.value else "body")
 
 
 def _note_import(module: Module, node: ast.AST) -> None:

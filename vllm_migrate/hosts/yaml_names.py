@@ -110,6 +110,8 @@ def settings_kind(key: str) -> str:
     may be any program's, else "".
     """
     name = normal(key)
+    if name == "vllmxargs":
+        return ""  # a field of a request
     if name in ("vllm", "enginekwargs", "vllmengine"):
         return "strong"
     if name in _PLAIN_SETTINGS:

@@ -22,7 +22,7 @@ _METRIC = re.compile(r"(?<![\w:])vllm:[a-z][a-z0-9_]*(?![\w:])")
 _IMAGE = re.compile(r"vllm:(?:latest|nightly|main|v?\d)")
 _PATTERN_KEYS = frozenset(("regex", "matches"))
 _STEP_IMAGE = re.compile(r"[\w.-]+(?:[:/][\w.-]+)*/[\w.-]*vllm[\w.-]*:[\w.-]+")
-"""What runs a step of Cloud Build, which names the image."""
+"""What runs a step of Cloud Build, which names the image, or a batch job's container."""
 _REQUIREMENT_KEYS = frozenset((
     "pip", "packages", "requirements", "python_packages", "pip_packages", "additional_dependencies",
     "pip_requirements", "dependencies", "extra_pip_packages", "pip_dependencies",
@@ -106,6 +106,7 @@ class Pins:
                     and not (name == "image" and node.find("tag") and ":" not in pair.node.text)
                 )
                 or (name == "container" and ":" in pair.node.text and "jobs" in path)
+                or (name == "container" and _STEP_IMAGE.fullmatch(pair.node.text) is not None)
                 or (name == "name" and inside in ("image", "base_image", "container") and ":" in pair.node.text)
                 or (name == "name" and "steps" in path and _STEP_IMAGE.fullmatch(pair.node.text) is not None)
                 or (name == "uses" and pair.node.text.startswith("docker://"))

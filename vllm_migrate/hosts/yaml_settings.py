@@ -30,6 +30,8 @@ _NOT_CONFIG = frozenset((
     "apiVersion", "kind", "services", "jobs", "on", "stages", "image", "resources", "name", "type",
     "steps",
 ))  # fmt: skip
+_CLIENT_KEY = re.compile(r"(?:api|base)[-_](?:base|url)$")
+"""Where a client finds the server it asks."""
 _ROLES = frozenset(("prefill", "decode", "aggregated", "agg", "default", "leader", "worker", "common", "shared"))
 
 _WHOLE = ("apiVersion", "jobs", "steps", "stages", "tasks", "pipelines")
@@ -385,7 +387,7 @@ class Settings:
     def _config(self, node: Node) -> bool:
         """Read the top of a document as a `--config` file where it has that form."""
         keys = [p.name for p in node.pairs]
-        if len(keys) < 2 or any(k in _NOT_CONFIG for k in keys):
+        if len(keys) < 2 or any(k in _NOT_CONFIG or _CLIENT_KEY.search(k) for k in keys):
             return False
         shaped = [k for k in keys if re.fullmatch(r"[a-z][a-z0-9]*(?:[-_.][a-z0-9]+)*", k)]
         joined = [k for k in shaped if ("-" in k or "_" in k) and not k.endswith("version")]

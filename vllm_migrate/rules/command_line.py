@@ -46,7 +46,7 @@ _HELP = {
     "together": "Add what it needs, or take it away.",
     "usage": "Write the line the way the message says.",
 }
-_PLACEHOLDER = re.compile(r"\$[{(]?\w|\{\{|<[\w -]+>|\.\.\.|…")
+_PLACEHOLDER = re.compile(r"\$[{(]?\w|\{\{|\{[A-Za-z_]\w*\}|<[\w -]+>|\.\.\.|…")
 """What another program, or a reader, puts in place before vLLM sees the text."""
 
 

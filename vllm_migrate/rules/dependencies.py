@@ -181,6 +181,13 @@ def _company(ctx: Context, pin: Pin) -> str:
     return ""
 
 
+def _pinned(ctx: Context, pin: Pin) -> bool:
+    """Tell whether the vLLM installed together with a requirement is given a version."""
+    beside = [requirement_of(p) for p in ctx.reading.pins if p.owner == pin.owner and about_vllm(p)]
+    plain = [r for r in beside if r is not None and r[0].name == "vllm"]
+    return not plain or any(r[0].clauses for r in plain)
+
+
 def required(ctx: Context) -> Mapping[str, str]:
     """Return name → specifier of what the target requires on the device at hand."""
     facts = ctx.target.facts
@@ -208,6 +215,8 @@ def _requirement(
     verdict.description = f"move {subject} to {requirement.name}{spec}"
     if company != "same":
         verdict.safety, verdict.why = "unsafe", "what else is installed from here with this requirement"
+    elif not _pinned(ctx, pin):
+        verdict.safety, verdict.why = "unsafe", "vllm has no version here: the old bound may be what chooses it"
     found = finding(ctx, pin, verdict)
     join_moves(ctx, found)
     yield found

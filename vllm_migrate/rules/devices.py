@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, find, has_dynamic
+from vllm_migrate.evidence import moving, private
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.model import Change, InsertEntry, Remove, Rename, Variable
 from vllm_migrate.planning import APART, NoFix, add_words, all_glued
@@ -58,7 +59,8 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
         if not ctx.target.has("options", OPTION) or ctx.device in ("xpu", "cpu", "tpu"):
             continue
         text = (variable.value or "").replace(" ", "")
-        if variable.value is not None and text in ("", "-1"):
+        if variable.value is None or text in ("", "-1"):
+            # Handed through from outside: this file holds no list that could be moved.
             continue
         yield _cuda(ctx, variable, text)
 
@@ -137,8 +139,6 @@ def _obstacle(ctx: SiteContext, variable: Variable, text: str) -> tuple[str, str
         return variable.locked, ""
     if variable.guarded:
         return f"the code is guarded by a version test ({variable.guarded})", ""
-    if variable.value is None:
-        return "its value is not in this file", ""
     if find(ctx.arguments, OPTION) is not None:
         return (
             f"the launch already has {OPTION}: its numbers are positions in the visible list; keep only one",
@@ -173,6 +173,8 @@ def _obstacle(ctx: SiteContext, variable: Variable, text: str) -> tuple[str, str
         return "", "how many GPUs the launch uses is only known at run time; the list must be that long"
     if ranks != len(names):
         return f"the list has {len(names)} GPUs but the launch uses {ranks}", ""
+    if ctx.origin is None and any(private(p) and not moving(p) for p in ctx.site.pins):
+        return "", "nothing says which release the image holds: before 0.24.0 there is no such option"
     return "", ""
 
 

@@ -285,7 +285,9 @@ def _bare(ctx: PinContext, pin: Pin) -> Verdict | None:
     verdict = Verdict("VM505", "info", pin.text, message)
     head, equals, value = pin.text.rpartition("=")
     new = head + equals + "v" * value.startswith("v") + ctx.target.version
-    old, now = distribution().channel_at(said.version), distribution().channel_at(ctx.target.version)
+    platform = "backend" in pin.name  # which then picks the image that fits the machine
+    old = None if platform else distribution().channel_at(said.version)
+    now = distribution().channel_at(ctx.target.version)
     verdict.text = pin.prefix + new + pin.suffix
     verdict.replacement, verdict.description = new, f"move {pin.text} to {new}"
     if old is not None and now is not None and major(old.image) != major(now.image):

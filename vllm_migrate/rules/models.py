@@ -28,6 +28,10 @@ RULES = (
 )
 
 
+_TABLE = 12
+"""More architectures than this in one file are a table."""
+
+
 @lru_cache(maxsize=4)
 def _patterns(migrations: Migrations) -> list[tuple[re.Pattern[str], Migration]]:
     out = []
@@ -137,11 +141,20 @@ def _gone(ctx: Context, name: str) -> Migration | None:
     return ctx.migrations.answer("architecture", name, ctx.target.version)
 
 
+def _is_table(ctx: Context) -> bool:
+    """Tell whether a file lists the architectures of many releases: nothing is served by being named there."""
+    names = {m.name for m in ctx.reading.mentions if m.kind == "string"}
+    return sum(ctx.catalog.lifetime("architectures", name) != [] for name in names) > _TABLE
+
+
 def judge_file(ctx: Context) -> Iterator[Finding]:
     """Judge architecture names in code, and code that handles FP8 weights itself."""
     places = [i.place for site in ctx.reading.sites for i in (*site.words, *site.entries)]
+    table = _is_table(ctx)
     for mention in ctx.reading.mentions:
         if mention.kind == "string":
+            if table:
+                continue
             gone = _gone(ctx, mention.name)
             # What stands in an argument of a launch is judged there.
             here = mention.place

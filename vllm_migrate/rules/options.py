@@ -60,7 +60,7 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
     for argument in ctx.arguments:
         if any(id(word) in misused for word in argument.words):
             continue
-        if not argument.option or argument.option == "model_tag":
+        if not argument.option or argument.option == "model_tag" or _unset(ctx, argument):
             continue
         if not argument.accepted:
             answers += _refused(ctx, argument)
@@ -78,6 +78,11 @@ def judge_site(ctx: SiteContext) -> Iterator[Finding]:
         if not _plugin(ctx, answer):
             yield answer.finding
     yield from _defaults(ctx)
+
+
+def _unset(ctx: SiteContext, argument: Argument) -> bool:
+    """Tell whether a value of a chart is empty: templates write no option for it."""
+    return ctx.site.entry_point == "values" and argument.entry is not None and argument.value in ("", None)
 
 
 def _surface(ctx: SiteContext) -> str:

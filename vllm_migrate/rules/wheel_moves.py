@@ -367,8 +367,13 @@ def judge_torch_index(index: IndexVersion, url: str, wanted: str, target: str) -
     severity: Severity = "warning"
     if new is not None and not any(major(c) == major(index.channel) for c in (new.wheel, *new.wheel_others)):
         severity = "error"
-    says = f"vLLM {target} is built for CUDA {cuda_of(wanted)}; {url} brings torch for CUDA {cuda_of(index.channel)}"
+    what = "torch" if "pytorch" in url or index.end - index.start == len(url) else "packages"
+    says = f"vLLM {target} is built for CUDA {cuda_of(wanted)}; {url} brings {what} for CUDA {cuda_of(index.channel)}"
     verdict = Verdict("VM502", severity, url, says)
+    if re.search(r"/torch-?\d", url[index.end :]):
+        # Such a folder exists for some pairs of the two only.
+        verdict.withheld = f"which folder goes with CUDA {cuda_of(wanted)} and the torch of {target} is to be looked up"
+        return verdict
     verdict.text = url[: index.start] + wanted + url[index.end :]
     verdict.replacement = verdict.text
     verdict.safety, verdict.why = "unsafe", why_new_cuda(wanted)
