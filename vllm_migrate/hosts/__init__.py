@@ -30,6 +30,7 @@ HOSTS = (
     "envfile",
     "makefile",
     "lockfile",
+    "template",
     "markdown",
     "python",
     "shell",

@@ -15,6 +15,7 @@ from vllm_migrate.text import Piece, Source, Span
 from vllm_migrate.wrappers import line_names
 
 _EXPANDED = re.compile(r"\$(?:\{(?P<curly>\w+)\}|\((?P<round>\w+)\)|(?P<plain>\w+))")
+_WHERE_SET = re.compile(r"\$\{(?P<name>\w+):?\+[\"']?(?P<option>--[a-z][\w-]*(?:=[\w./:-]+)?)[\"']?\}")
 _OPTIONS = re.compile(r"\s*--?[A-Za-z]")
 _GENERAL = re.compile(r"(?:\w+_)?(?:ARGS|ARGUMENTS|FLAGS|OPTS|OPTIONS|PARAMS)")
 
@@ -50,7 +51,7 @@ def spread(reading: Reading, source: Source) -> None:
         for word in site.words:
             variable = _expanded(word, site)
             if variable is None:
-                words.append(word)
+                words.append(_where_set(word))
             else:
                 words += _words(variable, known)
                 count = spread_in.get(id(variable), (variable, 0))[1]
@@ -66,6 +67,16 @@ def spread(reading: Reading, source: Source) -> None:
     for site in reading.sites:
         site.variables = [v for v in site.variables if id(v) not in held]
     reading.variables = [v for v in reading.variables if id(v) not in held]
+
+
+def _where_set(word: Word) -> Word:
+    """Return the option that a word is where a variable is set (`${X:+--option}`), any other word as it is."""
+    found = _WHERE_SET.fullmatch(word.holes[0]) if len(word.text) == 1 and len(word.holes) == 1 else None
+    if found is None:
+        return word
+    made = Word(word.region, word.span, word.container, text=found["option"], branch=word.branch)
+    made.locked = word.locked or f"it is given only where {found['name']} is set"
+    return made
 
 
 def _expanded(word: Word, site: Site) -> Variable | None:
