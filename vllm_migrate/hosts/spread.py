@@ -72,7 +72,8 @@ def spread(reading: Reading, source: Source) -> None:
 def _where_set(word: Word) -> Word:
     """Return the option that a word is where a variable is set (`${X:+--option}`), any other word as it is."""
     found = _WHERE_SET.fullmatch(word.holes[0]) if len(word.text) == 1 and len(word.holes) == 1 else None
-    if found is None:
+    if found is None or word.region.text[word.span.start : word.span.start + 1] in ("'", '"'):
+        # In quotes it is an empty word where the variable is not set.
         return word
     made = Word(word.region, word.span, word.container, text=found["option"], branch=word.branch)
     made.locked = word.locked or f"it is given only where {found['name']} is set"
