@@ -130,7 +130,7 @@ def unbroken() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
     for number in came:
-        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
 
 
 def create_all(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:

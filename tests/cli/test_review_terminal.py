@@ -200,3 +200,12 @@ def test_signals_wait_until_all_is_written() -> None:
         assert came == ["written", "signal"]
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize(("columns", "beside"), [(140, True), (70, False)])
+def test_reasons_stand_beside_the_hunk_where_there_is_room(tree: Path, columns: int, beside: bool) -> None:
+    part = review(tree, "-q", columns=columns, NO_COLOR="1").answer("q")
+    lines = [line for line in part.splitlines() if "- export VLLM_USE_V1=1" in line]
+    assert len(lines) == 1
+    assert (" │ - export" in lines[0] and len(lines[0].partition("│")[0].strip()) > 20) is beside
+    assert all(len(line) <= columns for line in part.splitlines() if "(?)" not in line)
