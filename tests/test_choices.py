@@ -57,6 +57,17 @@ def test_every_selection(name: str, tmp_path: Path) -> None:
             assert picked(report, set(some)) == fixed, some
 
 
+def test_what_is_reported_once_is_one_choice(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text(
+        "ARG BASE=nvcr.io/nvidia/cuda:12.8.1-devel-ubuntu24.04\nFROM ${BASE} AS build\nRUN pip install vllm==0.33.0\n"
+        "FROM ${BASE}\nRUN pip install vllm==0.33.0\n"
+    )
+    report = run([tmp_path], tmp_path, Config(to=("0.33.0",), choose=True))
+    found = [f for f in report.findings() if f.code == "VM503" and f.fix is not None]
+    choices = [c for c in report.choices if any(f.code == "VM503" for f in c.findings)]
+    assert len(found) == len(choices) == 1
+
+
 def test_what_needs_the_pin_goes_with_it(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(
         "services:\n  a:\n    image: vllm/vllm-openai:v0.10.0\n"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
+from vllm_migrate.config import place_key
 from vllm_migrate.findings import Choice, Cluster, Finding, Safety
 from vllm_migrate.model import CannotRender, container_of
 from vllm_migrate.proof import render, unique
@@ -27,6 +28,7 @@ Group = list["Unit"]
 def choices(planner: Planner) -> tuple[list[Choice], list[Cluster]]:
     """Return what can be picked of a planned round, in order of place, and what depends on each other."""
     groups: list[Group] = [[unit] for unit in planner.units if unit.alive]
+    groups = _merged(groups, _twins(groups))
     groups = _merged(groups, _proved_with(planner, groups))
     while True:
         clusters, ties = _depending(planner, groups)
@@ -83,6 +85,13 @@ def _by_path(groups: Sequence[Group]) -> dict[str, list[int]]:
         for path in _paths(group):
             found.setdefault(path, []).append(i)
     return found
+
+
+def _twins(groups: Sequence[Group]) -> list[tuple[int, int]]:
+    """Return the pairs that answer what is found once and reported once, though it was read in two ways."""
+    first: dict[str, int] = {}
+    keys = [(place_key(f), i) for i, group in enumerate(groups) for f in _findings(group)]
+    return [(first.setdefault(key, i), i) for key, i in keys]
 
 
 def _proved_with(planner: Planner, groups: Sequence[Group]) -> list[tuple[int, int]]:

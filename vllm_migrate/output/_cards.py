@@ -59,7 +59,8 @@ class Cards:
 
     def _pick(self, index: int, here: list[Located]) -> str:
         choice = self._choices[index]
-        others = [f for f in choice.findings if id(f) not in {id(p.finding) for p in here}]
+        drawn = {id(p.finding) for p in here}
+        others = [f for f in choice.findings if id(f) not in drawn and id(f) in self._hands]
         places = here + [locate(f, self._known.get(f.path)) for f in others]
         fixes = list(dict.fromkeys(f.fix.description for f in choice.findings if f.fix is not None))
         more = f" (and {len(fixes) - 1} more that go with it)" if len(fixes) > 1 else ""

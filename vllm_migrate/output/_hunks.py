@@ -45,10 +45,12 @@ def page(choice: Choice, report: Report, number: int, total: int, paint: Paint, 
     where = f" in {launch_name(site)}" if site is not None else ""
     head = [paint("blue", "─" * min(width, 2 * _WIDEST)), f"{paint('bold', f'{number} of {total}')}{where}: {mark}"]
     lines: list[str] = []
-    for finding in choice.findings[:_MANY]:
+    reported = {id(f) for f in report.findings()}
+    findings = [f for f in choice.findings if id(f) in reported]
+    for finding in findings[:_MANY]:
         lines += _finding(finding, report, wide, paint)
-    if len(choice.findings) > _MANY:
-        lines.append(f"and {len(choice.findings) - _MANY} more that the same change answers")
+    if len(findings) > _MANY:
+        lines.append(f"and {len(findings) - _MANY} more that the same change answers")
     for text in dict.fromkeys(f.fix.description for f in choice.findings if f.fix is not None):
         lines += _note("fix", text, wide, paint)
     whys = list(dict.fromkeys(f.fix.why for f in choice.findings if f.fix is not None and f.fix.why))

@@ -170,7 +170,7 @@ def _lead(step: Step) -> list[str]:
 
 def _group(step: Step, same: Sequence[Finding]) -> list[str]:
     first = same[0]
-    where = [f"{plain(f.path)}:{step.places.get(id(f), 1)}" for f in same]
+    where = list(dict.fromkeys(f"{plain(f.path)}:{step.places.get(id(f), 1)}" for f in same))
     if len(where) > _PLACES:
         where = [*where[:_PLACES], f"{number(len(where) - _PLACES, 'place')} more"]
     origins = ", ".join(dict.fromkeys(f.origin for f in same if f.origin))
