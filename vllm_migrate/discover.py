@@ -89,6 +89,8 @@ class Walk:
     looked_at: int = 0
     notices: list[str] = field(default_factory=list)
     progress: Step = silent
+    skipped: dict[str, list[str]] = field(default_factory=dict)
+    """Reason → names of what was not read for it. Of files that only say nothing of vLLM, those a path named."""
 
     def __post_init__(self) -> None:
         self.root = self.root.resolve()
@@ -139,6 +141,9 @@ class Walk:
             if found is not None:
                 yield name, found
 
+    def _skip(self, name: str, reason: str) -> None:
+        self.skipped.setdefault(reason, []).append(name)
+
     def _inside(self, path: Path) -> bool:
         return path == self.root or self.root in path.parents
 
@@ -154,6 +159,7 @@ class Walk:
             return
         names = {entry.name for entry in entries}
         if "pyvenv.cfg" in names:
+            self._skip(self.name(folder) + "/", "a virtual environment")
             return
         if ".gitignore" in names:
             ignores = add(ignores, folder, os.path.join(folder, ".gitignore"))
@@ -161,6 +167,7 @@ class Walk:
             try:
                 if entry.is_symlink():
                     # What it leads to in the tree is found by itself; what lies outside is not ours.
+                    self._skip(self.name(entry.path), "a symbolic link")
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     if self._enters(entry, ignores):
@@ -169,19 +176,28 @@ class Walk:
                     name = self.name(entry.path)
                     raw = self._read(entry.path, name, named=False)
                     # Asked last: few files get this far, and matching patterns is slow.
-                    if raw is not None and not (
-                        self._excludes(name) or (ignores is not None and ignores.ignores(entry.path, False))
-                    ):
+                    if raw is None:
+                        continue
+                    if self._excludes(name):
+                        self._skip(name, "excluded by the configuration")
+                    elif ignores is not None and ignores.ignores(entry.path, False):
+                        self._skip(name, "ignored by Git")
+                    else:
                         yield name, raw
             except OSError as error:
                 self.notices.append(f"{self.name(entry.path)}: {error.strerror}")
 
     def _enters(self, entry: os.DirEntry[str], ignores: Ignores | None) -> bool:
+        reason = ""
         if entry.name in self._skipped:
-            return False
-        if self._excluded and self._excludes(self.name(entry.path)):
-            return False
-        return ignores is None or not ignores.ignores(entry.path, True)
+            reason = "a folder of tools or vendored code"
+        elif self._excluded and self._excludes(self.name(entry.path)):
+            reason = "excluded by the configuration"
+        elif ignores is not None and ignores.ignores(entry.path, True):
+            reason = "ignored by Git"
+        if reason and entry.name != ".git":
+            self._skip(self.name(entry.path) + "/", reason)
+        return not reason
 
     def _read(self, path: str, name: str, *, named: bool) -> bytes | None:
         """Return the bytes of a text file that holds a trigger, once; None for any other."""
@@ -196,6 +212,8 @@ class Walk:
         with open(path, "rb", buffering=0) as stream:
             raw = stream.read(_HEAD) or b""
             if b"\0" in raw:
+                if named:
+                    self._skip(name, "not text")
                 return None
             if len(raw) == _HEAD:
                 size = os.fstat(stream.fileno()).st_size
@@ -203,7 +221,11 @@ class Walk:
                     self.notices.append(f"{name}: left out, {size >> 20} MiB; name it to have it read")
                     return None
                 raw += stream.readall()
-        return raw if any(trigger in raw for trigger in self._triggers) else None
+        if any(trigger in raw for trigger in self._triggers):
+            return raw
+        if named:
+            self._skip(name, "says nothing of vLLM")
+        return None
 
 
 def read_inside(root: Path, name: str) -> bytes | None:

@@ -55,6 +55,7 @@ def run(paths: Sequence[Path], root: Path, settings: Config, progress: Step = si
     report = _run(walk.files(paths), walk.root, settings, named, progress=progress)
     report.walked = walk.looked_at
     report.notices += walk.notices
+    report.skipped = walk.skipped
     return report
 
 
@@ -278,6 +279,8 @@ def _run(
         if tree is None:
             tree = Tree(root, alone=host is not None, progress=progress)
         file = read(path, raw, root, host)
+        if file is None:
+            report.unread.append(path)
         if isinstance(file, Finding):
             undecodable.append(file)
         elif file is not None:
@@ -420,7 +423,8 @@ def _collect(tree: Tree, report: Report, results: dict[str, FileResult], hidden:
             continue
         if path not in results:
             report.standings += file.judged.standings
-        result = results.setdefault(path, FileResult(path, file.source, sites=len(file.reading.sites)))
+        fresh = FileResult(path, file.source, sites=len(file.reading.sites), host=file.host.NAME)
+        result = results.setdefault(path, fresh)
         seen = {(f.code, f.subject, f.span, f.to, f.message) for f in result.findings}
         for finding in sorted(file.judged.findings, key=lambda f: (f.span, f.code, f.subject)):
             name = (finding.code, finding.subject, finding.span, finding.to, finding.message)

@@ -72,6 +72,7 @@ class FileResult:
     source: Source | None
     findings: list[Finding] = field(default_factory=list)
     sites: int = 0
+    host: str = ""
     fixed: Source | None = None
     """The file after the fixes chosen by the command's options; None when nothing changes."""
     applied: list[Fix] = field(default_factory=list)
@@ -138,6 +139,10 @@ class Report:
     suppressed: int = 0
     evidence: list[str] = field(default_factory=list)
     """What says which release each launch is on."""
+    skipped: dict[str, list[str]] = field(default_factory=dict)
+    """Reason → what was not looked into for it."""
+    unread: list[str] = field(default_factory=list)
+    """Files that speak of vLLM in a format nothing here reads."""
     standings: list[Standing] = field(default_factory=list)
     written: dict[str, list[str]] = field(default_factory=dict)
     """Path → what the fixes just written there did."""

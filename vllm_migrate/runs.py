@@ -165,7 +165,9 @@ def read_report(job: Job, config: Config, *, again: bool = False) -> Report:
         job.say(report.notices)
         if job.verbose:
             job.note([f"root: {job.root}", f"configuration: {config.file or 'none'}"])
-            job.note([f"{report.walked} files looked at, {len(report.files)} read"])
+            from vllm_migrate.output._summary import looked_at
+
+            job.note(looked_at(report))
             job.note(report.evidence)
     return report
 

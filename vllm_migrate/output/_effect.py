@@ -6,12 +6,13 @@ from typing import Literal
 
 from vllm_migrate.findings import Finding
 
-Effect = Literal["breaks", "ignored", "differs", "note"]
+Effect = Literal["breaks", "ignored", "differs", "unread", "note"]
 
 TITLES: dict[Effect, str] = {
     "breaks": "breaks at start",
     "ignored": "silently ignored",
     "differs": "behaves differently",
+    "unread": "not judged",
     "note": "nothing breaks",
 }
 
@@ -21,6 +22,8 @@ _DIFFERS = frozenset(("VM109", "VM111", "VM205", "VM303", "VM304"))
 
 def effect(finding: Finding) -> Effect:
     """Return what the target release does with what a finding is about."""
+    if finding.code.startswith("VM00"):
+        return "unread" if finding.severity != "info" else "note"
     if finding.severity == "error":
         return "breaks"
     if finding.severity == "info":

@@ -8,6 +8,8 @@ from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
 from vllm_migrate.output._located import clickable, counts
 
+_SHOWN = 10
+
 
 def number(count: int, one: str, many: str = "") -> str:
     """Return a count with its noun.
@@ -44,6 +46,17 @@ def _effects(report: Report) -> list[str]:
     counts = Counter(effect(f) for f in report.findings())
     said = [f"{TITLES[kind]}: {counts[kind]}" for kind in TITLES if kind != "note" and counts[kind]]
     return [f"{'; '.join(said)[0].upper()}{'; '.join(said)[1:]}."] if said else []
+
+
+def looked_at(report: Report) -> list[str]:
+    """Return which files were read and as what, and what was passed over and why."""
+    lines = [f"{report.walked} files looked at, {len(report.files)} read"]
+    lines += [f"{clickable(f.path, report)}: read as {f.host}" for f in report.files if f.host]
+    lines += [f"{clickable(path, report)}: left out, no format that is known" for path in report.unread]
+    for reason, names in report.skipped.items():
+        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        lines.append(f"left out, {reason}: {shown}")
+    return lines
 
 
 def left_out(report: Report) -> list[str]:
