@@ -102,7 +102,8 @@ def _header(report: Report, title: str, fixes: int) -> str:
     for finding in report.findings():
         kinds[effect(finding)] += 1
     hand = sum(f.fix is None and f.severity != "info" for f in report.findings())
-    tiles = [f'<li class="{kind}"><b>{count}</b>{TITLES[kind]}</li>' for kind, count in kinds.items() if count or kind != "unread"]
+    shown = ((kind, count) for kind, count in kinds.items() if count or kind != "unread")
+    tiles = [f'<li class="{kind}"><b>{count}</b>{TITLES[kind]}</li>' for kind, count in shown]
     tiles.append('<li class="rewritten with-script"><b id="written">0</b>rewritten by what is ticked</li>')
     tiles.append(f'<li class="hand"><b>{hand}</b>left to a person</li>')
     return (
