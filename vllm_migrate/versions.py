@@ -33,6 +33,7 @@ _OWN_INDEX = (
     r"(?P<rocm>/rocm)?(?:/(?P<what>[0-9a-f]{40}|nightly|v?\d+\.\d+[\w.]*))?"
     r"(?:/(?P<channel>cu\d{3}|rocm\d{2,3}|cpu))?(?=/|$|\s)"
 )
+_COMMAND_END = re.compile(r"&&|;|\|\||(?<!\\)(?<!\\\r)\n")
 _REF = re.compile(rf"(?:refs/tags/)?(?:releases/)?(?P<prefix>v?)(?P<version>{_NUMBER})$", re.ASCII)
 
 
@@ -369,7 +370,8 @@ def _git_of_vllm(pin: Pin) -> bool:
     if pin.name or pin.prefix or pin.suffix:
         return False
     # `git clone -b REF URL`: the address is another word of the same command.
-    near = pin.region.text[max(0, pin.span.start - 200) : pin.span.end + 200]
+    before = _COMMAND_END.split(pin.region.text[max(0, pin.span.start - 200) : pin.span.start])[-1]
+    near = before + _COMMAND_END.split(pin.region.text[pin.span.start : pin.span.end + 200])[0]
     return re.search(r"/vllm(?:\.git)?(?=[\s\"'/]|$)", near) is not None or "/vllm-" not in near
 
 

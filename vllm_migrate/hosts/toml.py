@@ -21,11 +21,12 @@ NAME = "toml"
 
 _LOCKS = {"uv.lock": "uv lock", "poetry.lock": "poetry lock", "pdm.lock": "pdm lock"}
 _GROUPS = (
-    r"project\.dependencies|project\.optional-dependencies\..+|dependency-groups\..+|build-system\.requires"
+    r"project\.dependencies|project\.optional-dependencies\..+|dependency-groups\..+"
     r"|tool\.uv\.(?:dev|constraint|override|build-constraint)-dependencies|tool\.pdm\.dev-dependencies\..+"
     r"|tool\.hatch\.envs\..+\.(?:extra-)?dependencies|tool\.flit\.metadata\.requires|tool\.setuptools\.requires"
 )
 _LISTS = re.compile(_GROUPS)
+"""What is installed to run; what only a build needs (`build-system`) lives in an environment of its own."""
 _TABLES = re.compile(
     r"(?:tool\.poetry\.(?:dev-)?(?:group\..+\.)?dependencies|tool\.poetry\.dev-dependencies|packages|dev-packages"
     r"|(?:tool\.pixi\.)?(?:feature\..+\.)?(?:pypi-)?dependencies)\.(?P<name>[^.]+)(?:\.(?P<key>[a-z_]+))?"

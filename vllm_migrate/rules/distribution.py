@@ -14,6 +14,7 @@ from vllm_migrate.rules.context import Context, PinContext
 from vllm_migrate.rules.image_moves import judge_image, why_new_cuda
 from vllm_migrate.rules.pin_tools import Verdict, editable, finding, kept, new_text, replacing, scope, sharing
 from vllm_migrate.rules.registry import Rule
+from vllm_migrate.rules.source_build import plugin_beside
 from vllm_migrate.rules.wheel_moves import (
     judge_archive,
     judge_own_index,
@@ -261,6 +262,8 @@ def verdict_of(ctx: PinContext) -> Verdict | None:
     verdict = judge_ref(pin.text, target) if pin.kind == "git" else None
     if verdict is not None and verdict.text is not None:
         verdict.text = pin.prefix + verdict.text + pin.suffix
+        if verdict.safety == "safe" and plugin_beside(ctx):
+            verdict.safety, verdict.why = "unsafe", "what else is installed for that device has to go with it"
     return verdict
 
 

@@ -47,6 +47,8 @@ class _Plan:
     why: str = ""
     help: str = ""
     evidence: Sequence[str] = ()
+    plain: bool = False
+    """The plain tag is the same image: only the spelling differs."""
 
 
 def judge_image(image: ImageVersion, reference: str, origin: str | None, target: str) -> Verdict | None:
@@ -84,7 +86,8 @@ def judge_image(image: ImageVersion, reference: str, origin: str | None, target:
     if not older:
         if plan.channel == image.channel and not dropped and name == image.name:
             return None
-        plan.code, plan.severity = "VM507", "error"
+        if not plan.plain:
+            plan.code, plan.severity = "VM507", "error"
     elif plan.code == "VM505" and not plan.message:
         plan.message = f"{subject} is older than {target}"
     if image.device == "rocm" and image.channel.startswith("cu"):
@@ -166,8 +169,8 @@ def _named_channel(data: Distribution, channel: str, old: Channel, new: Channel,
     if channel == new.image:
         if channel not in {c for row in data.channels for c in row.image_others if key(row.from_) <= key(target)}:
             return _Plan(channel, "VM505", "info", "")
-        says = f"in {target} CUDA {cuda_of(channel)} is the plain tag; there is no -{channel}"
-        return _Plan("", "VM501", "warning", says, evidence=new.evidence)
+        says = f"in {target} CUDA {cuda_of(channel)} is the plain tag; its release publishes no -{channel}"
+        return _Plan("", "VM501", "warning", says, evidence=new.evidence, plain=True)
     same = next((c for c in new.image_others if major(c) == major(channel)), None)
     if same is not None:
         return _Plan(same, "VM501", "warning", f"{target} has no -{channel} image; -{same} stays on CUDA {major(same)}")

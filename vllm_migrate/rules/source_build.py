@@ -31,6 +31,16 @@ def toolchains() -> dict[str, Any]:
     return read("toolchains.json")
 
 
+def other_device(ctx: Context) -> bool:
+    """Tell whether a file builds vLLM for another device than CUDA, whose torch comes from elsewhere."""
+    return any(re.search(p, ctx.source.text) for p in toolchains()["other_device"])
+
+
+def plugin_beside(ctx: Context) -> bool:
+    """Tell whether a file builds vLLM for a device that only a plugin of its own release line serves."""
+    return re.search(toolchains()["plugin_device"], ctx.source.text) is not None
+
+
 def code_of(ctx: Context) -> str:
     """Return the file's text without lines that are only a comment."""
     return "\n".join(
