@@ -32,7 +32,7 @@ def image(reference: str, target: str, **more: str) -> tuple[str, str, str, str]
         ("v0.20.0-cu129", "0.32.0", "VM505", "info", "safe", "v0.32.0-cu129"),
         ("v0.32.0-cu129", "0.33.0", "VM507", "error", "unsafe", "v0.33.0"),
         ("v0.33.0-cu129", "0.33.0", "VM507", "error", "unsafe", "v0.33.0"),
-        ("v0.33.0-cu130", "0.33.0", "VM507", "error", "safe", "v0.33.0"),
+        ("v0.33.0-cu130", "0.33.0", "VM501", "warning", "safe", "v0.33.0"),
         # same channel on both sides
         ("v0.10.0", "0.19.0", "VM505", "info", "safe", "v0.19.0"),
         ("v0.20.0", "0.33.0", "VM505", "info", "safe", "v0.33.0"),
