@@ -18,6 +18,14 @@ from vllm_migrate.migrations import load as load_migrations
 from vllm_migrate.rules.registry import Rule, rules
 
 _WIDTH = 96
+_CONDITIONS = {
+    "value": "its value is",
+    "not_value": "its value is not",
+    "pattern": "its value matches",
+    "type": "its value reads as",
+}
+
+
 class UnknownSubject(ValueError):
     """Nothing is known under a name; the message offers near ones."""
 
@@ -124,19 +132,31 @@ def _about(entry: Migration) -> str:
     lines += ["Why:", _wrap(entry.reason, "  "), "", "What to do:", _wrap(entry.help, "  ")]
     if entry.cases:
         lines += ["", "What `fix` writes, the first that applies:"]
-        lines += [_wrap(_case(case), "  - ", "    ") for case in entry.cases]
+        lines += [_wrap(case_words(case), "  - ", "    ") for case in entry.cases]
     if entry.evidence:
         lines += ["", "Evidence:"] + [_wrap(text, "  - ", "    ") for text in entry.evidence]
     return "\n".join(lines) + "\n"
 
 
-def _case(case: Case) -> str:
-    conditions = [f"to {case.target}"] if case.target else []
-    conditions += [f"{key} {_listed(value)}" for key, value in case.when.items()]
+def case_words(case: Case) -> str:
+    """Return what one case of a migration does: where it holds, what it writes, and how safe that is."""
+    conditions = [f"the target is {case.target}"] if case.target else []
+    conditions += [_condition(key, value) for key, value in case.when.items()]
     where = f"where {' and '.join(conditions)}: " if conditions else ""
     what = "; ".join(_result(result) for result in case.then) or "takes it away"
-    text = f"{where}{what} ({case.safety})"
-    return " ".join(part for part in (text, case.note, case.why) if part)
+    told = "; ".join(part for part in (case.note, case.why) if part)
+    return f"{where}{what} ({case.safety})" + (f": {told}" if told else "")
+
+
+def _condition(key: str, value: Any) -> str:
+    if key == "truthy":
+        return "it is on" if value else "it is off"
+    if key == "with":
+        return f"{_listed(value)} is given"
+    if key == "without":
+        return f"{_listed(value)} is not given"
+    shown = " or ".join(spell(v) for v in value) if isinstance(value, list) else spell(value)
+    return f"{_CONDITIONS[key]} {shown}"
 
 
 def _result(result: dict[str, Any]) -> str:

@@ -178,7 +178,7 @@ def _host(job: Job) -> Host | None:
 
     assert job.stdin is not None
     found = guess(job.stdin.decode("utf-8", "replace"))
-    if found is not None and job.verbose:
+    if found is not None and job.verbose and not job.command:
         job.note([f"standard input is read as {found.NAME}; --stdin-filename says otherwise"])
     return found
 

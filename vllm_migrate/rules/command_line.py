@@ -26,7 +26,22 @@ from vllm_migrate.rules.registry import Rule
 from vllm_migrate.schemacheck import Place
 
 RULES = (
-    Rule("VM112", "refused-together", "error", "An option that needs another one, or does not go with one."),
+    Rule(
+        "VM112",
+        "refused-together",
+        "error",
+        "An option that needs another one, or does not go with one.",
+        """What it does
+Judges a whole command line as the target's own checks do: options that need another one, and
+options that exclude each other.
+Why it matters
+The process ends right after its arguments are read.
+Example
+`--enable-auto-tool-choice` without `--tool-call-parser`
+Fix safety
+There is no fix: only a person knows which of the two was meant.
+""",
+    ),
 )
 
 _CODES = {

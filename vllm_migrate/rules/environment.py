@@ -13,18 +13,77 @@ from vllm_migrate.rules.registry import Rule
 from vllm_migrate.versions_key import key
 
 RULES = (
-    Rule("VM201", "removed-variable", "warning", "A variable the target release does not read any more."),
+    Rule(
+        "VM201",
+        "removed-variable",
+        "warning",
+        "A variable the target release does not read any more.",
+        """What it does
+Finds variables that some release of vLLM read and the target does not. A `VLLM_*` name that no release ever
+read is yours and stays.
+Why it matters
+The variable is ignored in silence (with a line in the log from 0.17.0): the launch starts and no longer does what
+it says.
+Fix safety
+Safe where the variable stood for what the target does anyway. Unsafe where its setting is lost.
+""",
+    ),
     Rule(
         "VM202",
         "replaced-variable",
         "warning",
         "A variable whose setting is now an option or another variable.",
+        """What it does
+Finds variables whose setting moved to an option or to another variable, and writes it there.
+Why it matters
+The variable is ignored in silence, and with it the setting.
+Example
+`VLLM_ATTENTION_BACKEND=FLASHINFER vllm serve MODEL`, target 0.15.0 or later
+Use instead
+`vllm serve MODEL --attention-backend FLASHINFER`
+Fix safety
+Safe where the launch that reads it is in the same file and no other program does. Unsafe where the two differ.
+""",
     ),
-    Rule("VM205", "changed-variable", "warning", "A variable that means something else than before."),
     Rule(
-        "VM401", "ray-compiled-graph", "warning", "Ray's compiled-graph executor and its switches are gone."
+        "VM205",
+        "changed-variable",
+        "warning",
+        "A variable that means something else than before.",
+        """What it does
+Finds values of variables that the target reads otherwise, or does not know.
+Why it matters
+Nothing fails at the variable itself: another kernel, another backend or another limit is used.
+Fix safety
+Safe where the old meaning has a new spelling.
+""",
     ),
-    Rule("VM403", "engine-switch", "warning", "A switch between engines or model runners that is gone."),
+    Rule(
+        "VM401",
+        "ray-compiled-graph",
+        "warning",
+        "Ray's compiled-graph executor and its switches are gone.",
+        """What it does
+Finds the variables that tuned vLLM's executor on Ray compiled graphs.
+Why it matters
+0.33.0 deleted that executor; the variables are ignored.
+Fix safety
+Safe: they do nothing any more.
+""",
+    ),
+    Rule(
+        "VM403",
+        "engine-switch",
+        "warning",
+        "A switch between engines or model runners that is gone.",
+        """What it does
+Finds `VLLM_USE_V1` and its kin.
+Why it matters
+V1 is the only engine since 0.11.0. A launch that asked for V0 depended on something V1 may not have.
+Fix safety
+Safe where the switch says what the target does anyway. Unsafe where it asked for what is gone.
+""",
+    ),
 )
 
 

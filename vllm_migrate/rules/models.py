@@ -18,12 +18,31 @@ from vllm_migrate.rules.registry import Rule
 from vllm_migrate.versions_key import key
 
 RULES = (
-    Rule("VM801", "removed-architecture", "error", "A model architecture the target release does not serve."),
+    Rule(
+        "VM801",
+        "removed-architecture",
+        "error",
+        "A model architecture the target release does not serve.",
+        """What it does
+Compares model classes, named in overrides or known for a model's id, with those the target serves.
+Why it matters
+The engine refuses the model at start.
+Fix safety
+There is no fix: another release, a plugin or another model has to be chosen.
+""",
+    ),
     Rule(
         "VM803",
         "fp8-weight-layout",
         "warning",
         "Code that loads or syncs FP8 weights itself: their layout changed.",
+        """What it does
+Finds code of your own that hands FP8 weights to vLLM's kernels or loads them itself.
+Why it matters
+From 0.24.0 weights that are not in blocks must be laid out as (K, N); a wrong layout gives wrong numbers, not an error.
+Fix safety
+There is no fix: the code has to be read.
+""",
     ),
 )
 

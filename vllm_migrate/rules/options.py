@@ -19,31 +19,10 @@ from vllm_migrate.rules.command_line import judge_command_line, misused_words, p
 from vllm_migrate.rules.config_entries import judge_entries
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.rules.objects import judge_key, judge_object
-from vllm_migrate.rules.registry import Rule
+from vllm_migrate.rules.option_rules import OPTION_RULES
 from vllm_migrate.rules.speculative import replace_drafts
 
-RULES = (
-    Rule(
-        "VM101",
-        "removed-option",
-        "error",
-        "An option the target release no longer has, with nothing in its place.",
-    ),
-    Rule("VM102", "replaced-option", "error", "An option that another option replaced."),
-    Rule("VM103", "moved-option", "error", "An option that moved into a config object."),
-    Rule("VM104", "removed-value", "error", "A value the option no longer takes."),
-    Rule("VM105", "deprecated-option", "info", "An option whose removal is announced."),
-    Rule("VM106", "unknown-option", "error", "An option the target release does not know."),
-    Rule("VM107", "wrong-type", "error", "A value of another type than the option takes, or a missing one."),
-    Rule("VM108", "removed-entry-point", "error", "A module, program or name to start vLLM with that is gone."),
-    Rule("VM109", "changed-default", "info", "Defaults that changed between the two releases."),
-    Rule("VM110", "removed-key", "error", "A key of a config object that the target release refuses."),
-    Rule("VM111", "changed-meaning", "warning", "An option that means something else than before."),
-    Rule("VM302", "old-speculative-option", "error", "A speculative option from before --speculative-config."),
-    Rule("VM402", "removed-executor", "error", "An executor, or the option for it, that is gone."),
-    Rule("VM705", "split-out-plugin", "error", "A feature that now lives in a package of its own."),
-    Rule("VM802", "removed-quantization", "error", "A quantization name the target release does not have."),
-)
+RULES = OPTION_RULES
 
 _SWITCHES = frozenset({"0", "1", "true", "false", "yes", "no"})
 JUDGED = COMMAND_LINES | KEYWORDS | {"config"}

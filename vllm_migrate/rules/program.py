@@ -19,13 +19,44 @@ if TYPE_CHECKING:
     from vllm_migrate.catalog import Release
 
 RULES = (
-    Rule("VM901", "removed-metric", "warning", "A metric the target release does not export."),
-    Rule("VM902", "removed-endpoint", "warning", "An endpoint the target release does not serve."),
+    Rule(
+        "VM901",
+        "removed-metric",
+        "warning",
+        "A metric the target release does not export.",
+        """What it does
+Finds metrics in queries, dashboards, alerts and programs that the target does not export, or hides.
+Why it matters
+A panel stays empty and an alert never fires.
+Fix safety
+Safe where the metric has a new name for the same number. A metric the files record or export themselves is left alone.
+""",
+    ),
+    Rule(
+        "VM902",
+        "removed-endpoint",
+        "warning",
+        "An endpoint the target release does not serve.",
+        """What it does
+Finds paths of the server in probes, gateways and client programs that the target does not serve.
+Why it matters
+The caller gets 404, and a probe restarts the server.
+Fix safety
+Safe where the same answer is served under another path.
+""",
+    ),
     Rule(
         "VM903",
         "removed-request-field",
         "warning",
         "A request or response field the target release does not know.",
+        """What it does
+Finds fields of requests and answers, in client programs and request files, that the target does not know.
+Why it matters
+A field that is not known is ignored in silence, so the answer is another one.
+Fix safety
+Safe where the field moved and stands alone; a file that speaks to another server as well is only noted.
+""",
     ),
 )
 

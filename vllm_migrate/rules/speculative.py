@@ -35,8 +35,33 @@ Always unsafe: another method gives another acceptance rate, and some need a che
 N-gram needs neither and keeps the output distribution.
 """,
     ),
-    Rule("VM303", "draft-token-budget", "info", "How draft slots count against the token budget has changed."),
-    Rule("VM304", "kept-draft-block", "info", "EAGLE and MTP keep the last cached block of a prefix."),
+    Rule(
+        "VM303",
+        "draft-token-budget",
+        "info",
+        "How draft slots count against the token budget has changed.",
+        """What it does
+Notes launches with a DFlash or DSpark draft.
+Why it matters
+Up to 0.32.0 draft slots were taken out of `--max-num-batched-tokens`; from 0.33.0 they are not, so the same number
+admits more tokens of prompts in a step.
+Fix safety
+There is no fix: the number has to be chosen again.
+""",
+    ),
+    Rule(
+        "VM304",
+        "kept-draft-block",
+        "info",
+        "EAGLE and MTP keep the last cached block of a prefix.",
+        """What it does
+Notes launches with an EAGLE or MTP draft.
+Why it matters
+0.33.0 keeps the last block of a cached prefix, and hashes of blocks differ from those of 0.32.
+Fix safety
+There is no fix: routers that read cache events should not mix the two releases.
+""",
+    ),
 )
 
 CONFIG = "--speculative-config"
