@@ -108,7 +108,13 @@ _STATUS = _options(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_STATUSES = (
+    "First look with `vllm-migrate check --to VERSION`; it writes nothing. Exit status: 0 nothing at or above --fail-on; "
+    "1 findings, for `fix` those that remain; 2 the work could not be done."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=_STATUSES)
 @click.version_option(__version__, message="vllm-migrate %(version)s")
 def cli() -> None:
     """Find what a vLLM release no longer takes, and rewrite it as small diffs."""
@@ -141,7 +147,7 @@ def check(fixing: bool, printing: bool, write_baseline: bool, prune_baseline: bo
     return run_check(_job(given, write_baseline=write_baseline, prune_baseline=prune_baseline))
 
 
-@cli.command(cls=FileCommand)
+@cli.command(cls=FileCommand, short_help="Apply safe fixes; report what remains.")
 @_SCOPE
 @_RESULT
 @click.option("--diff", "printing", is_flag=True, help="Print the patch instead of writing.")
@@ -162,7 +168,7 @@ _PAGE = click.option(
 )
 
 
-@cli.command(cls=FileCommand)
+@cli.command(cls=FileCommand, short_help="Print the patch `fix` would make.")
 @_SCOPE
 @_PAGE
 @click.option("--split", "folder", type=_PATH, metavar="DIR", help="Write a series of patches for `git am` into DIR.")
@@ -190,7 +196,7 @@ def diff(folder: Path | None, by: str | None, **given: Any) -> int:
     return run_split(_job(given, one_target=True), folder, by or "rule")
 
 
-@cli.command()
+@cli.command(short_help="Walk through the fixes one by one.")
 @_SCOPE
 @_PAGE
 @click.option("--restart", is_flag=True, help="Ask everything again: drop the answers kept from before.")
@@ -226,7 +232,7 @@ def review(restart: bool, **given: Any) -> int:
     return Review(_job(given, one_target=True), ask, edit, restart).run()
 
 
-@cli.command()
+@cli.command(short_help="Write a first configuration.")
 @click.argument("folder", metavar="[FOLDER]", required=False, type=_PATH)
 @click.option("--to", metavar="VERSION", help="The release to reach; the newest known where absent.")
 @click.option("--stdout", "printing", is_flag=True, help="Print the file instead of writing it.")
@@ -251,7 +257,7 @@ def init(folder: Path | None, to: str | None, printing: bool) -> int:
     return 0
 
 
-@cli.command(context_settings={"ignore_unknown_options": True})
+@cli.command(context_settings={"ignore_unknown_options": True}, short_help="Say why, since when, what instead.")
 @click.argument("what", metavar="NAME", shell_complete=cli_complete.names)
 @click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
 def explain(what: str, config_path: Path | None) -> int:
@@ -279,7 +285,7 @@ def rules_(output_format: str) -> int:
     return 0
 
 
-@cli.command()
+@cli.command(short_help="List releases, or what changed between two.")
 @click.argument("first", metavar="[A]", required=False, shell_complete=cli_complete.releases)
 @click.argument("second", metavar="[B]", required=False, shell_complete=cli_complete.releases)
 @click.option(
@@ -313,7 +319,7 @@ def releases(first: str | None, second: str | None, output_format: str, config_p
     return 0
 
 
-@cli.command()
+@cli.command(short_help="Print a schema of --config files for editors.")
 @click.argument("version", metavar="VERSION", shell_complete=cli_complete.releases)
 @click.option("--object", "name", metavar="NAME", help="Only this config object, by its option or its class.")
 @click.option("--list", "listing", is_flag=True, help="List the config objects of the release instead.")
@@ -334,7 +340,7 @@ def schema(version: str, name: str | None, listing: bool, config_path: Path | No
     return 0
 
 
-@cli.command()
+@cli.command(short_help="Print the completion of a shell.")
 @click.argument("shell", type=click.Choice(cli_complete.SHELLS))
 def completion(shell: str) -> int:
     """Print what a shell reads to complete commands, options, releases, codes and names.

@@ -96,7 +96,8 @@ def test_a_message_says_what_changed_where_why_and_on_what_evidence(repository: 
     ):
         assert text in told
     assert git(repository, "show", "--format=", "--name-only").decode().split() == [
-        "batch/batch.py", "docker/Dockerfile", "docker/compose.yaml", "workstation/serve.sh",
+        "batch/batch.py", "deploy/chart/values.yaml", "docker/Dockerfile", "docker/compose.yaml",
+        "workstation/serve.sh",
     ]  # fmt: skip
 
 

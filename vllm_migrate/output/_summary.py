@@ -35,7 +35,7 @@ def checked(report: Report, settings: Config) -> list[str]:
         lines.append(f"{found['fixable'] - ready} more with --unsafe-fixes, which a person should look at.")
     left = sum(f.fix is None for f in report.findings() if f.severity != "info")
     if left:
-        lines.append(f"{number(left, 'finding')} without a fix: each says what to do.")
+        lines.append(f"{number(left, 'finding')} without a fix: {'it' if left == 1 else 'each'} says what to do.")
     return lines
 
 
