@@ -109,8 +109,8 @@ _STATUS = _options(
 
 
 _STATUSES = (
-    "First look with `vllm-migrate check --to VERSION`; it writes nothing. Exit status: 0 nothing at or above --fail-on; "
-    "1 findings, for `fix` those that remain; 2 the work could not be done."
+    "First look with `vllm-migrate check --to VERSION`; it writes nothing. Exit status: 0 nothing at or above "
+    "--fail-on; 1 findings, for `fix` those that remain; 2 the work could not be done."
 )
 
 
