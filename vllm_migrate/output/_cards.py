@@ -80,8 +80,7 @@ class Cards:
 
     def _again(self, index: int, places: list[Located]) -> str:
         """Name a fix that is drawn at another launch."""
-        choice = self._choices[index]
-        fix = next(f.fix for f in choice.findings if f.fix is not None)
+        fix = next(p.finding.fix for p in places if p.finding.fix is not None)
         body = (
             f'<ul class="found">\n{"".join(map(_finding, places))}</ul>\n'
             f'<p><a href="#c{index}">The change, which is made together with other places</a></p>\n'
@@ -90,7 +89,7 @@ class Cards:
 
     def _hand(self, place: Located) -> str:
         finding = place.finding
-        body = f'<ul class="found">\n{_finding(place)}</ul>\n'
+        body = f'<ul class="found">\n{_finding(place, titled=True)}</ul>\n'
         alone = f"{finding.fix.description} (check with --to {finding.to} alone)" if finding.fix is not None else ""
         notes = (("No fix offered", finding.withheld), ("A fix of its own", alone), ("What to do", finding.help))
         for label, text in notes:
@@ -135,16 +134,17 @@ class Cards:
         return "".join(_tables(self._known[path], mine) for path, mine in by_path.items() if path in self._known)
 
 
-def _finding(place: Located) -> str:
+def _finding(place: Located, *, titled: bool = False) -> str:
+    """Draw a finding; titled: its message stands above it already."""
     finding = place.finding
     way = f"{finding.origin} → {finding.to}" if finding.origin else finding.to
     notes = [("Release", way), ("Gone since", finding.removed_in or ""), ("Why", finding.reason)]
     notes += [("Instead", finding.replacement or "")]
     notes += [("Evidence", text) for text in finding.evidence] + [("Related", text) for text in finding.related]
     listed = "".join(f"<dt>{label}</dt><dd>{escape(text)}</dd>" for label, text in notes if text)
-    kind = effect(finding)
+    kind, message = effect(finding), "" if titled else escape(finding.message)
     return (
-        f'<li><span class="effect {kind}">{TITLES[kind]}</span> <code>{finding.code}</code> {escape(finding.message)} '
+        f'<li><span class="effect {kind}">{TITLES[kind]}</span> <code>{finding.code}</code> {message} '
         f'<code class="soft">{escape(plain(finding.path))}:{place.line}</code>\n'
         f"<details><summary>Why, since when, on what evidence</summary><dl>{listed}</dl></details></li>\n"
     )
