@@ -91,8 +91,7 @@ def write(job: Job, report: Report, changes: Sequence[Change], clusters: Sequenc
         if path in known and text.raw != known[path].raw
     }
     together = [{job.root / path for path, _ in _places(change)} for change in good]
-    with files.unbroken():
-        refused = files.replace_all(ready, together, job.root)
+    refused = files.replace_all(ready, together, job.root)
     outcome.notes += [f"error: {reason}" for reason in refused.values()]
     for change in good:
         stuck = any(job.root / path in refused for path, _ in _places(change))

@@ -54,7 +54,7 @@ def replace_all(
     """Replace several files; returns those that were left as they are, with the reason.
 
     Args: texts: path to the bytes before and after. together: sets of files that change together or not
-    at all. Every file is looked at before the first is written.
+    at all. Every file is looked at before the first is written, and no signal comes between.
     """
     refused: dict[Path, str] = {}
     for path, (before, _) in texts.items():
@@ -68,12 +68,13 @@ def replace_all(
         growing = not held <= refused.keys()
         for path in sorted(held - refused.keys()):
             refused[path] = f"{path}: a change of it goes with one of another file, not written"
-    for path, (before, after) in texts.items():
-        if path not in refused:
-            try:
-                replace(path, before, after, root=root)
-            except WriteError as error:
-                refused[path] = str(error)
+    with unbroken():
+        for path, (before, after) in texts.items():
+            if path not in refused:
+                try:
+                    replace(path, before, after, root=root)
+                except WriteError as error:
+                    refused[path] = str(error)
     return refused
 
 
