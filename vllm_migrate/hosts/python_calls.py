@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from vllm_migrate import wrappers
@@ -13,6 +14,9 @@ from vllm_migrate.hosts.yaml_names import settings_kind
 from vllm_migrate.launch import launchers
 from vllm_migrate.model import Entry, Site
 from vllm_migrate.text import Edit
+
+_KEBAB = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?:\.[\w-]+)*")
+_OURS = re.compile(r"(?i)\w*vllm\w*(?:config|args|settings|options)")
 
 
 def read_calls(module: Module, maps: Maps) -> Iterator[tuple[Site, ast.AST]]:
@@ -53,15 +57,24 @@ def _surface(callables: dict[str, str], name: str) -> str | None:
 def _flags(node: ast.Dict) -> bool:
     """Tell whether every key of a dictionary is an option of a command line."""
     names = [k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
-    return bool(names) and len(names) == len(node.keys) and all(n.startswith("--") for n in names)
+    if not names or len(names) < len(node.keys):
+        return False
+    return all(n.startswith("--") for n in names) or (
+        any("-" in n for n in names) and all(_KEBAB.fullmatch(n) for n in names)
+    )
 
 
 def _engine_settings(module: Module, node: ast.AST) -> bool:
     """Tell whether a dictionary is, or lies in, what is called the settings of an engine."""
-    for _ in range(3):
+    for _ in range(4):
         parent = module.parents.get(node)
+        if isinstance(parent, (ast.BoolOp, ast.IfExp)):
+            node = parent
+            continue
         if isinstance(parent, ast.keyword):
-            return settings_kind(parent.arg or "") == "strong"
+            call = module.parents.get(parent)
+            maker = module.dotted(call.func).rpartition(".")[2] if isinstance(call, ast.Call) else ""
+            return settings_kind(parent.arg or "") == "strong" or _OURS.fullmatch(maker) is not None
         if not isinstance(parent, ast.Dict):
             return False
         keys = [k for k, v in zip(parent.keys, parent.values, strict=True) if v is node]

@@ -71,7 +71,18 @@ def read_strings(module: Module, flow: Flow, context: Context, skip: set[ast.AST
             continue
         told = _read(module, region, context, top, build)
         if told is not None:
+            for site in told.sites if build is not None and _goes_on(module, build) else ():
+                site.open = True
             yield told
+
+
+def _goes_on(module: Module, build: Build) -> bool:
+    """Tell whether a text goes on in a new value of the same variable (`cmd = f"{cmd} --x"`)."""
+    for use in build.uses:
+        statement = module.statement(use)
+        if isinstance(statement, ast.Assign) and any(module.raw(t) == build.name for t in statement.targets):
+            return True
+    return False
 
 
 def _is_template(module: Module, build: Build) -> bool:
