@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
 
 from vllm_migrate.hosts.python_commas import Bracket
-from vllm_migrate.hosts.python_edit import Cluster, Plan, Slot
+from vllm_migrate.hosts.python_edit import Cluster, Plan
+from vllm_migrate.hosts.python_elements import Elements
 from vllm_migrate.hosts.python_flow import Build, Event
-from vllm_migrate.hosts.python_maps import Maps, bracket_quote
-from vllm_migrate.hosts.python_region import has_text, says
+from vllm_migrate.hosts.python_maps import Maps
+from vllm_migrate.hosts.python_region import has_text
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_spliced import Texts, function_of, joined_list, returned, split_text
-from vllm_migrate.hosts.python_text import quote_of, spelled_string
-from vllm_migrate.hosts.python_values import value_edits, value_of
 from vllm_migrate.launch import find_launch
-from vllm_migrate.model import Dynamic, Replace, Word
+from vllm_migrate.model import Word
 from vllm_migrate.text import Edit
 
 _LIMIT = 6
@@ -49,18 +46,15 @@ class _Line:
         return _Line(self.words + other.words, self.names + other.names)
 
 
-class Lists:
+class Lists(Elements):
     """Reads the argument lists of one module; keeps the words it has made."""
 
     def __init__(self, module: Module, maps: Maps) -> None:
-        self.module = module
-        self.maps = maps
+        super().__init__(module, maps)
         self.flow = maps.flow
         self.used: set[ast.expr] = set()
         self.skip: set[object] = set()
         """Lists that are read as text."""
-        self._words: dict[ast.AST, list[Word]] = {}
-        self._clusters: dict[object, Cluster] = {}
         self._busy: set[Build] = set()
         self._builds: dict[Build, set[Word]] = {}
         self.spliced = Texts(module, maps.flow)
@@ -70,11 +64,6 @@ class Lists:
     def texts(self) -> set[ast.AST]:
         """Return the nodes that were read as words of one word each."""
         return {node for node, words in self._words.items() if words and " " not in words[0].text}
-
-    def cluster(self, key: object) -> Cluster:
-        if key not in self._clusters:
-            self._clusters[key] = Cluster(self.module, self._spell)
-        return self._clusters[key]
 
     def roots(self) -> Iterator[Root]:
         """Yield every argument list of the module that stands for itself."""
@@ -315,23 +304,6 @@ class Lists:
             build.origin, (ast.List, ast.Tuple, ast.BinOp, ast.IfExp, ast.Call, ast.Subscript, ast.Name)
         ) and not (build.origin is not None and has_text(build.origin))
 
-    def _hole(self, node: ast.expr, *, splits: bool) -> Word:
-        known = self._words.get(node)
-        if known:
-            return known[0]
-        span = self.module.span(node)
-        word = Word(
-            self.module.region,
-            span,
-            self.cluster(node),
-            text="\ue000",
-            holes=(self.module.text[span.start : span.end],),
-            splits=splits,
-            locked="the words are put together while the program runs",
-        )
-        self._words[node] = [word]
-        return word
-
     def _literal(self, node: ListNode, cluster: Cluster) -> list[_Line]:
         bracket = self.maps.bracket(node)
         if bracket is None:
@@ -359,69 +331,6 @@ class Lists:
             if inner is not None:
                 cluster.empty.setdefault(id(inner), gone)
         return self.lines(value, cluster)
-
-    def _element(self, node: ast.expr, bracket: Bracket, i: int, cluster: Cluster) -> list[Word]:
-        known = self._words.get(node)
-        if known is not None:
-            return known
-        text, holes = self._said(node)
-        word = Word(self.module.region, bracket.items[i], cluster, text=text, holes=holes)
-        word.guarded = self.module.guard(node)
-        slot = Slot(word, bracket=bracket, index=i)
-        slot.write = lambda change: self._write(change, node, bracket)
-        cluster.add(slot)
-        self._words[node] = [word]
-        return [word]
-
-    def _said(self, node: ast.expr) -> tuple[str, tuple[str, ...]]:
-        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-            return str(node.value), ()
-        value = self._json(node)
-        if value is not None:
-            return json.dumps(value), ()
-        said = says(self.module, node)
-        return said.text, tuple(said.holes)
-
-    def _json(self, node: ast.expr) -> Any:
-        """Return the literal value of `json.dumps(value)`, or None."""
-        dumped = self._dumped(node)
-        if dumped is None:
-            return None
-        value = value_of(self.module, dumped)
-        return None if _dynamic(value) else value
-
-    def _dumped(self, node: ast.expr) -> ast.expr | None:
-        """Return what `json.dumps` writes: its argument, or all that a variable used only there ever is."""
-        if not (isinstance(node, ast.Call) and self.module.dotted(node.func) == "json.dumps" and len(node.args) == 1):
-            return None
-        value = node.args[0]
-        if isinstance(value, ast.Name):
-            builds = self.flow.builds(value)
-            if len(builds) == 1 and not builds[0].events and builds[0].uses == [value]:
-                return builds[0].origin
-        return value
-
-    def _write(self, change: Replace, node: ast.expr, bracket: Bracket) -> list[Edit]:
-        item = change.item
-        assert isinstance(item, Word)
-        holes = change.holes or item.holes
-        if change.value == item.text and holes == item.holes:
-            return []
-        quote = bracket_quote(bracket, self.maps.quote)
-        dumped = self._dumped(node)
-        if dumped is not None and self._json(node) is not None:
-            try:
-                value = json.loads(change.value)
-            except ValueError:
-                value = None
-            if isinstance(value, (dict, list)):
-                return value_edits(self.module, dumped, value, quote)
-        span = self.module.span(node)
-        quote = quote_of(self.module.text[span.start : span.end]) or quote
-        return [Edit(span.start, span.end, spelled_string(str(change.value), holes, quote))]
-
-    def _spell(self, bracket: Bracket, key: str, value: Any, holes: Sequence[str]) -> str:
-        return spelled_string(str(value), holes, bracket_quote(bracket, self.maps.quote))
 
     def lock_others(self, launched: set[Build]) -> None:
         """Lock words of variables and functions that something else than the launches read here uses too."""
@@ -463,11 +372,3 @@ def _only_lists(node: ast.expr) -> list[ListNode]:
             if empty and isinstance(arm, (ast.List, ast.Tuple)):
                 return [arm]
     return []
-
-
-def _dynamic(value: Any) -> bool:
-    if isinstance(value, Dynamic):
-        return True
-    if isinstance(value, dict):
-        return any(_dynamic(v) for v in value.values())
-    return isinstance(value, list) and any(_dynamic(v) for v in value)
