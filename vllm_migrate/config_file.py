@@ -6,11 +6,13 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vllm_migrate.config import Config, ConfigError, from_mapping
 from vllm_migrate.paths import schemas_dir
-from vllm_migrate.schemacheck import Place, problems
+
+if TYPE_CHECKING:
+    from vllm_migrate.schemacheck import Place
 
 YAML_NAME = ".vllm-migrate.yaml"
 _TABLE = "vllm-migrate"
@@ -51,6 +53,8 @@ def load(path: Path) -> Config:
         data, line_of = _toml_table(path, raw)
     else:
         data, line_of = _yaml_table(path, raw)
+    from vllm_migrate.schemacheck import problems
+
     schema = json.loads((schemas_dir() / "config.schema.json").read_text(encoding="utf-8"))
     found = problems(schema, data)
     if found:

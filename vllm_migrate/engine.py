@@ -49,10 +49,15 @@ def run(paths: Sequence[Path], root: Path, settings: Config, progress: Step = si
     Raises PathError for a path that cannot be read, ConfigError, CatalogError or MigrationError for data
     that cannot be used.
     """
-    use_wrappers(settings.wrappers)
     walk = discover.Walk(root, settings, progress=progress)
+    return run_walk(walk, walk.files(paths), paths)
+
+
+def run_walk(walk: discover.Walk, files: Iterable[tuple[str, bytes]], paths: Sequence[Path]) -> Report:
+    """Check the files of a walk that has begun; the same as `run` otherwise."""
+    use_wrappers(walk.config.wrappers)
     named = [walk.name(str(discover.absolute(path))) for path in paths]
-    report = _run(walk.files(paths), walk.root, settings, named, progress=progress)
+    report = _run(files, walk.root, walk.config, named, progress=walk.progress)
     report.walked = walk.looked_at
     report.notices += walk.notices
     report.skipped = walk.skipped

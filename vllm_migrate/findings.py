@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from vllm_migrate.model import Change, Site
-from vllm_migrate.text import Edit, Source, Span
+if TYPE_CHECKING:
+    from vllm_migrate.model import Change, Site
+    from vllm_migrate.text import Edit, Source, Span
 
 Severity = Literal["error", "warning", "info"]
 Safety = Literal["safe", "unsafe"]

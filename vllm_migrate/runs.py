@@ -149,17 +149,17 @@ def _fix_text(job: Job, report: Report) -> int:
 
 def read_report(job: Job, config: Config, *, again: bool = False) -> Report:
     """Run the engine over the job's paths. Notices are told once."""
-    from vllm_migrate.engine import run, run_text
-
     if not again:
         check_settings(config)
     if job.stdin is not None:
+        from vllm_migrate.engine import run_text
+
         name = relative_name(job.paths[0], job.root)
         report = run_text(name, job.stdin, job.root, config, _host(job) if job.unnamed else None)
         if job.command and not again and not any(file.sites for file in report.files):
             raise NoLaunch(f"nothing known here starts vLLM in: {job.stdin.decode('utf-8', 'replace').strip()}")
     else:
-        report = run(job.paths, job.root, config, job.progress)
+        report = _walk(job, config)
         job.wipe()
     if not again:
         job.say(report.notices)
@@ -169,6 +169,24 @@ def read_report(job: Job, config: Config, *, again: bool = False) -> Report:
 
             job.note(looked_at(report))
             job.note(report.evidence)
+    return report
+
+
+def _walk(job: Job, config: Config) -> Report:
+    """Check the files below the job's paths; the engine is loaded once one of them speaks of vLLM."""
+    from itertools import chain
+
+    from vllm_migrate.discover import Walk
+
+    walk = Walk(job.root, config, progress=job.progress)
+    files = walk.files(job.paths)
+    first = next(files, None)
+    if first is not None:
+        from vllm_migrate.engine import run_walk
+
+        return run_walk(walk, chain((first,), files), job.paths)
+    report = Report(list(config.to), root=str(walk.root), walked=walk.looked_at)
+    report.notices, report.skipped = walk.notices, walk.skipped
     return report
 
 

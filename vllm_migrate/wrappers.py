@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vllm_migrate.config import ConfigError
-from vllm_migrate.model import Site
 from vllm_migrate.paths import schemas_dir
+
+if TYPE_CHECKING:
+    from vllm_migrate.model import Site
 
 T = TypeVar("T")
 

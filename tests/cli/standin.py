@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,12 @@ def run(paths: Sequence[Path], root: Path, settings: Config, progress: object = 
     known = baseline.load(settings.baseline)
     files = [_file(name, raw, settings, known) for name, raw in walk.files(paths)]
     return _report(files, root, settings, walk.looked_at)
+
+
+def run_walk(walk: Walk, files: Iterable[tuple[str, bytes]], paths: Sequence[Path]) -> Report:
+    known = baseline.load(walk.config.baseline)
+    read = [_file(name, raw, walk.config, known) for name, raw in files]
+    return _report(read, walk.root, walk.config, walk.looked_at)
 
 
 def run_text(name: str, raw: bytes, root: Path, settings: Config, host: object = None) -> Report:

@@ -1,0 +1,117 @@
+"""CPU seconds and peak memory of whole processes, as ratios against other programs in the same run.
+
+Trees are made from a seed (`trees.py`) below FOLDER, once. A program that is not installed is left out. Each command is
+run `--times` times in turn with the others, and the median counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trees import make
+
+_OURS = (sys.executable, "-m", "vllm_migrate")
+_TO = ("--to", "0.33.0")
+
+
+@dataclass
+class Command:
+    """One program on one tree. seconds: user and system time. peak: the largest resident set, in MB."""
+
+    name: str
+    words: Sequence[str]
+    seconds: list[float] = field(default_factory=list)
+    peak: list[float] = field(default_factory=list)
+
+    def run(self, folder: Path) -> None:
+        child = subprocess.Popen(self.words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, _, used = os.wait4(child.pid, 0)
+        self.seconds.append(used.ru_utime + used.ru_stime)
+        self.peak.append(used.ru_maxrss / 1024)
+
+
+def commands(first: str) -> list[Command]:
+    """Return what is compared on a tree; the first is what the others are measured in."""
+    known = {
+        "git grep -lI vllm": ("git", "grep", "-lI", "vllm"),
+        "rg -l vllm": ("rg", "-l", "vllm"),
+        "ruff check, one rule, no cache": ("ruff", "check", "--no-cache", "--isolated", "--select", "F401", "."),
+        "ast-grep, Python": ("ast-grep", "run", "-l", "py", "-p", "LLM($$$)", "."),
+        "yamllint": ("yamllint", "-d", "relaxed", "."),
+        "vllm-migrate check": (*_OURS, "check", "-q", *_TO, "--output-format", "concise", "."),
+        "vllm-migrate fix --diff": (*_OURS, "fix", "--diff", "-q", *_TO, "."),
+    }
+    here = [Command(name, words) for name, words in known.items() if shutil.which(words[0])]
+    return sorted(here, key=lambda c: c.name != first)
+
+
+def single(folder: Path) -> list[tuple[str, list[Command]]]:
+    """Return what is compared on single files, as a hook would be given them."""
+    small = folder / "small"
+    small.mkdir(exist_ok=True)
+    texts = {
+        "quiet.py": "import os\n\nprint(os.sep)\n" * 20,
+        "well.py": "from vllm import LLM\n\nmodel = LLM('m', max_model_len=4096)\n",
+        "well.sh": "vllm serve m --max-model-len 4096\n",
+        "well.yaml": "spec:\n  containers:\n    - image: vllm/vllm-openai:v0.33.0\n      args: [--model=m]\n",
+        "Dockerfile": 'FROM vllm/vllm-openai:v0.33.0\nCMD ["--model", "m"]\n',
+    }
+    out = []
+    for name, text in texts.items():
+        (small / name).write_text(text)
+        held = [
+            Command("python -c pass", (sys.executable, "-c", "pass")),
+            Command("vllm-migrate check", (*_OURS, "check", "-q", *_TO, name)),
+        ]
+        if name.endswith(".py"):
+            peers = {"pyupgrade": ("pyupgrade", name), "torchfix": ("torchfix", name)}
+            held += [Command(peer, words) for peer, words in peers.items() if shutil.which(words[0])]
+        out.append((name, held))
+    return out
+
+
+def table(title: str, held: Sequence[Command]) -> str:
+    """Return a Markdown table of medians, and of seconds in units of the first command."""
+    unit = statistics.median(held[0].seconds)
+    rows = [f"\n{title}\n\n| program | CPU s | times the first | peak MB |\n| --- | ---: | ---: | ---: |\n"]
+    for command in held:
+        seconds, peak = statistics.median(command.seconds), statistics.median(command.peak)
+        rows.append(f"| {command.name} | {seconds:.2f} | {seconds / unit:.1f} | {peak:.0f} |\n")
+    return "".join(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--files", type=int, nargs="+", default=[2_000, 50_000])
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    for files in given.files:
+        tree = given.folder / f"tree{files}"
+        if not tree.exists():
+            make(tree, files, min(400, files), given.seed)
+            subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
+            subprocess.run(["git", "add", "-A"], cwd=tree, check=True)
+        held = commands("git grep -lI vllm")
+        for _ in range(given.times):
+            for command in held:
+                command.run(tree)
+        print(table(f"{files:,} files", held), flush=True)
+    for name, held in single(given.folder):
+        for _ in range(given.times):
+            for command in held:
+                command.run(given.folder / "small")
+        print(table(name, held), flush=True)
+
+
+if __name__ == "__main__":
+    main()
