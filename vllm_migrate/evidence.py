@@ -124,7 +124,7 @@ def _nearest(
             for p, r in folder(here)
             if p != path
             for pin in _telling(r, config)
-            if not (named and pin.kind == "image")
+            if not (named and pin.kind == "image") and not _of_one_deployment(p, pin)
         ]
         found = _agreed(said, config)
         default = posixpath.join(here, "values.yaml")
@@ -138,6 +138,12 @@ def _nearest(
         if not here:
             return spare or Origin(device=device)
         here = posixpath.dirname(here)
+
+
+def _of_one_deployment(path: str, pin: Pin) -> bool:
+    """Tell whether a pin is in a command of a manifest: what that installs is for one deployment alone."""
+    inside = pin.container.host == "shell" and path.endswith((".yaml", ".yml"))
+    return inside and pin.kind in ("requirement", "url", "index", "git")
 
 
 def _telling(reading: Reading, config: Config) -> list[Pin]:

@@ -30,6 +30,9 @@ _NOT_CONFIG = frozenset((
     "apiVersion", "kind", "services", "jobs", "on", "stages", "image", "resources", "name", "type",
     "steps",
 ))  # fmt: skip
+_ENGINE_KEYS = (
+    "engine", "backend", "runtime", "backendName", "backend_name", "inferenceEngine", "framework", "modelFormat",
+)  # fmt: skip
 _CLIENT_KEY = re.compile(r"(?:api|base)[-_](?:base|url)$")
 """Where a client finds the server it asks."""
 _ROLES = frozenset(("prefill", "decode", "aggregated", "agg", "default", "leader", "worker", "common", "shared"))
@@ -156,14 +159,14 @@ class Settings:
         if text and "$" not in text and not any(is_hole(c) for c in text):
             ours = is_server_image(text) or holds_vllm(text)
             return "vllm" if ours or (names.our_program(text) and not names.other_program(text)) else "other"
-        for name in ("engine", "backend", "runtime", "backendName", "inferenceEngine", "framework", "modelFormat"):
+        for name in _ENGINE_KEYS:
             found = node.get(name)
             word = found.text if found is not None and found.kind == "scalar" else ""
             if found is not None and found.kind == "mapping":
                 word = found.scalar("name", "type")
             if word and "vllm" in word.lower():
                 return "vllm"
-            if word and word.lower() in launchers()["other_engines"]:
+            if word and (name == "backend_name" or word.lower() in launchers()["other_engines"]):
                 return "other"
         name = node.scalar("name")
         if name and names.our_program(name) and not names.other_program(name):
