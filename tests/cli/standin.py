@@ -35,13 +35,6 @@ _KINDS = (
 )
 
 
-def run(paths: Sequence[Path], root: Path, settings: Config, progress: object = None) -> Report:
-    walk = Walk(root, settings)
-    known = baseline.load(settings.baseline)
-    files = [_file(name, raw, settings, known) for name, raw in walk.files(paths)]
-    return _report(files, root, settings, walk.looked_at)
-
-
 def run_walk(walk: Walk, files: Iterable[tuple[str, bytes]], paths: Sequence[Path]) -> Report:
     known = baseline.load(walk.config.baseline)
     read = [_file(name, raw, walk.config, known) for name, raw in files]

@@ -236,7 +236,8 @@ def test_a_bad_configuration_names_file_line_and_key(run: Run, here: Path) -> No
 def test_a_fault_of_our_own_is_no_traceback(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import standin
 
-    monkeypatch.setattr(standin, "run", lambda *_: 1 / 0)
+    (here / "a.sh").write_bytes(BAD)
+    monkeypatch.setattr(standin, "run_walk", lambda *_: 1 / 0)
     ran = run("check")
     assert ran.status == 2
     assert "ZeroDivisionError" in ran.err
