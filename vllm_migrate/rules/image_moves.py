@@ -102,6 +102,8 @@ def judge_image(image: ImageVersion, reference: str, origin: str | None, target:
     written = begin + target + _joined(suffixes, plan.channel) + tail
     verdict.text, verdict.replacement = written, written.removeprefix("docker://")
     verdict.safety, verdict.why = plan.safety, plan.why
+    if verdict.safety == "safe" and data.image_row(image.name) is None:
+        verdict.safety, verdict.why = "unsafe", f"whether {image.name} has that tag"
     verdict.description = f"move {image.tag} to {written[begin.rindex(':') + 1 :]}"
     if image.digest:
         verdict.withheld = "a digest fixes the content; take the digest of the new tag"
