@@ -81,6 +81,7 @@ _PROBLEMS: dict[str, tuple[str, Severity]] = {
     "syntax": ("VM001", "warning"),
     "encoding": ("VM002", "warning"),
     "generated": ("VM003", "info"),
+    "doubt": ("VM001", "warning"),
 }
 
 _NOTES = ("VM109", "VM508")

@@ -244,7 +244,7 @@ class Site:
 class Problem:
     """Something about the file itself: it does not parse, is generated, cannot be decoded.
 
-    kind: "syntax", "encoding", "generated", "note".
+    kind: "syntax", "encoding", "generated", "note", "doubt" (it parses, but programs may not take it as it stands).
     """
 
     kind: str

@@ -371,7 +371,35 @@ def test_bad_input_is_a_problem_and_the_rest_is_read() -> None:
         assert isinstance(read(yaml, bad, "x.yaml"), Reading)
         assert isinstance(read(json_host, bad, "x.json"), Reading)
     twice = "kind: Pod\nspec:\n  containers:\n  - image: vllm/vllm-openai:v1\n    args: [--a=1]\n    args: [--b=1]\n"
-    assert len(read(yaml, twice, "x.yaml").sites) == 1
+    reading = read(yaml, twice, "x.yaml")
+    assert [(p.kind, p.offset) for p in reading.problems] == [("doubt", twice.rindex("args"))]
+    assert [[w.text for w in s.words] for s in reading.sites] == [["--a=1"], ["--b=1"]]
+    branches = twice.replace("    args: [--b", "    {{- else }}\n    args: [--b").replace(
+        "    args: [--a", "    {{- if x }}\n    args: [--a"
+    )
+    assert not read(yaml, branches + "    {{- end }}\n", "x.yaml").problems
+    inside = read(
+        yaml, twice.replace("[--b=1]", "[--b=1]\n    x: &x [*x]").replace("args: [--b", "argz: [--b"), "x.yaml"
+    )
+    assert [p.message for p in inside.problems] == ["the alias *x stands inside what it names"]
+
+
+def test_actions_of_a_template_that_do_not_balance_are_named_and_the_rest_is_read() -> None:
+    pod = "kind: Pod\nspec:\n  containers:\n  - image: vllm/vllm-openai:v1\n    args:\n{}    - --port=1\n{}"
+    for first, last, message, place in (
+        ("    {{- if .a }}\n", "", "this `if` is never closed", "{{- if"),
+        ("", "    {{- end }}\n", "this `end` closes nothing", "{{- end"),
+        ("    {{- else }}\n", "", "this `else` stands outside of any `if`", "{{- else"),
+        ("    - --model={{ .a\n", "", "a template action is opened here and not closed", "{{ .a"),
+        ("    - --model={{ .a | x\n    - {{ .b }}\n", "", "a template action is opened here and not closed", "{{ .a"),
+    ):
+        text = pod.format(first, last)
+        reading = read(yaml, text, "c/templates/a.yaml")
+        assert [(p.kind, p.message, p.offset) for p in reading.problems] == [("doubt", message, text.index(place))]
+        (site,) = reading.sites
+        assert site.words[-1].text == "--port=1"
+        assert all(w.locked for w in site.words)
+    assert not read(yaml, pod.format('    - {{ "{{" }}\n', ""), "c/templates/a.yaml").problems
 
 
 def test_positions_count_letters_after_odd_line_breaks() -> None:

@@ -17,7 +17,9 @@ _MOST = 400
 
 def claims(path: str, head: str) -> bool:
     name = path.rsplit("/", 1)[-1].lower()
-    return "/templates/" in f"/{path}" and name.endswith(".tpl") and not head.startswith("#!")
+    # `serve.py.tpl` is a template of something else.
+    other = re.search(r"\.(?!ya?ml\.)[a-z][a-z0-9]*\.tpl$", name)
+    return "/templates/" in f"/{path}" and name.endswith(".tpl") and other is None and not head.startswith("#!")
 
 
 def read(region: Region, context: Context) -> Reading:
@@ -36,7 +38,7 @@ def read(region: Region, context: Context) -> Reading:
     if _DEFINE.search(region.text) is None:
         return yaml.read(region, context)
     masked, out = mask(region.text), Reading()
-    locked = yaml.generated(region, out)
+    locked = yaml.unbalanced(region, masked, out) or yaml.generated(region, out)
     bodies = [(name, parse_part(masked.parsed, start, end)) for name, start, end in _bodies(region.text)]
     # All of them are one document to whoever edits.
     document = Document("yaml", region, masked, [root for _, roots in bodies for root in roots])

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.model import Problem, Reading
 from vllm_migrate.text import Region
+
+if TYPE_CHECKING:
+    from vllm_migrate.hosts.yaml_mask import Mask
 
 NAME = "yaml"
 
@@ -60,6 +64,7 @@ def read_config(region: Region, context: Context) -> Reading:
 
 def _read(region: Region, context: Context, *, config: bool) -> Reading:
     from vllm_migrate.hosts.helm_chart import is_values
+    from vllm_migrate.hosts.yaml_doubts import doubts
     from vllm_migrate.hosts.yaml_edit import Document
     from vllm_migrate.hosts.yaml_mask import mask
     from vllm_migrate.hosts.yaml_tree import parse, without_schemas
@@ -75,11 +80,15 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
         place = region.nearest_span(offset, offset)
         out.problems.append(Problem("syntax", f"not valid YAML: {message}", place.start, place.start))
     locked = generated(region, out)
+    if "/templates/" in f"/{context.path}":
+        locked = unbalanced(region, masked, out) or locked
     document = Document(NAME, region, masked, tree.roots, values=region.parent is None and is_values(context))
     found = read_document(document, context, locked, config=config)
     for site in found.sites if gaps else ():
         site.open = True
     out.extend(found)
+    if region.parent is None:
+        out.problems += doubts(document, found.sites)
     if region.parent is None and masked.actions and "/templates/" in f"/{context.path}":
         from vllm_migrate.hosts.helm_built import read_built
 
@@ -92,6 +101,16 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
     ):
         out.links.append("../" * (context.path.split("/templates/")[-1].count("/") + 1) + "Chart.yaml")
     return out
+
+
+def unbalanced(region: Region, masked: Mask, out: Reading) -> str:
+    """Return why a template whose actions do not balance must not be edited; adds the places to `out`."""
+    if region.parent is not None or "{%" in region.text:
+        return ""
+    for start, end, text in masked.faults():
+        out.problems.append(Problem("doubt", text, start, end))
+        return "the actions of the template do not balance"
+    return ""
 
 
 def generated(region: Region, out: Reading) -> str:

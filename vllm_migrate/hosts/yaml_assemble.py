@@ -34,6 +34,8 @@ class _Assembly:
         self.length = 0
         self.spellings: list[str] = []
         self.hidden: list[Span] = []
+        self.quiet = False
+        """Actions that part no word are left out."""
 
     def unit(self, guest: str, start: int, end: int) -> None:
         """Add guest text that stands for parent text as one unit."""
@@ -60,7 +62,10 @@ class _Assembly:
                 continue
             if low > at:
                 self._piece(self.original[at:low], at, low, verbatim=True)
-            self._letter(low, high)
+            if self.quiet and action.silent and not action.alone:
+                self.hidden.append(Span(low, high))
+            else:
+                self._letter(low, high)
             at = high
         if at < end:
             self._piece(self.original[at:end], at, end, verbatim=True)
@@ -81,6 +86,7 @@ def scalar_region(region: Region, node: Node, mask: Mask, *, flow: bool = False)
     made = _Assembly(mask.text, region.text, mask if mask.actions else None)
     indent = ""
     folds = False
+    made.quiet = node.style != "" and region.parent is None
     if node.style in ("|", ">"):
         indent, folds = _block(made, node)
     elif node.style == '"':

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from vllm_migrate.hosts.yaml_mask import Mask
+from vllm_migrate.hosts.yaml_tree import Node, Use
 from vllm_migrate.model import CannotRender
 from vllm_migrate.text import line_start, next_line
 
@@ -56,3 +57,51 @@ def widened(text: str, mask: Mask, start: int, end: int) -> tuple[int, int]:
         if above.step != 1:
             break
     return start, end
+
+
+def narrowed(mask: Mask, start: int, end: int) -> tuple[int, int]:
+    """Take in the `if` and `end` right beside a part of a line that is all of their block.
+
+    Raises CannotRender where nothing would be left of one branch of several.
+    """
+    while True:
+        above = next((a for a in reversed(mask.before(start)) if a.end == start and a.control), None)
+        below = next((a for a in mask.behind(end) if a.start == end and a.control), None)
+        if above is None or below is None:
+            return start, end
+        if above.word in ELSE or below.word in ELSE:
+            raise CannotRender("it is all of one branch of a template action that has others: decide by hand")
+        if above.step != 1 or below.step != -1:
+            return start, end
+        start, end = above.start, below.end
+
+
+def prints_items(text: str, mask: Mask, node: Node) -> bool:
+    """Tell whether an action prints items or keys of a block collection, beside those that stand there."""
+    use = node.uses[0] if node.uses else None
+    if use is None or use.holder is None or use.holder.kind != "mapping":
+        return False
+    key = use.holder.pairs[use.index].key
+    column = key.start - line_start(text, key.start)
+    dash = node.body - line_start(text, node.body)
+    end = _next_start(use, len(text))
+    for action in mask.within(key.end, end):
+        if not action.alone or action.control or action.start < key.end:
+            continue
+        raw = text[action.start : action.end]
+        indent = re.search(r"n?indent\s+(\d+)", raw)
+        depth = int(indent[1]) if indent is not None else action.start - line_start(text, action.start)
+        if depth > column or (depth == column == dash and node.kind == "sequence"):
+            return True
+    return False
+
+
+def _next_start(use: Use, end: int) -> int:
+    """Return where the next item or key behind a place starts."""
+    here: Use | None = use
+    while here is not None and here.holder is not None:
+        holder = here.holder
+        if here.index + 1 < len(holder.children):
+            return holder.pairs[here.index + 1].start if holder.kind == "mapping" else holder.items[here.index + 1].start
+        here = holder.uses[0] if holder.uses else None
+    return end

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from vllm_migrate.hosts.listing import Listing
-from vllm_migrate.hosts.yaml_blocks import branches, widened
+from vllm_migrate.hosts.yaml_blocks import branches, prints_items, widened
 from vllm_migrate.hosts.yaml_comments import comment_start
 from vllm_migrate.hosts.yaml_flow import removals
 from vllm_migrate.hosts.yaml_mask import Mask
@@ -156,6 +156,9 @@ class Document:
             node = waiting.pop()
             gone = plan.removed.get(id(node), set())
             if not gone or len(gone) < len(node.children) or any(plan.inserted.get(id(node), {}).values()):
+                continue
+            if not node.flow and self.mask.actions and prints_items(self.text, self.mask, node):
+                # A template prints more of it: what goes are the lines.
                 continue
             if id(node) in self.kept:
                 plan.emptied.add(id(node))

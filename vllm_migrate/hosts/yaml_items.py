@@ -28,6 +28,8 @@ _BARE = re.compile(r"--[A-Za-z][\w.-]*")
 _ONE = re.compile(
     r"\{\{-?\s*[$.][\w.$]*(?:\s*\|\s*(?:s?quote|int|int64|float64|toString|trim|lower|default\s+[\w.$\"-]+))*\s*-?\}\}"
 )
+_LARGEST = 20_000
+"""Values of one key that are looked at; aliases of aliases make more of them than fit anywhere."""
 PRIVATE = re.compile("[\ue000-\uf8ff]+")
 
 
@@ -421,11 +423,25 @@ class Items:
         entry: Entry = self.made[key]
         return entry
 
+    def _size(self, node: Node) -> int:
+        """Return how many values a node holds with its aliases written out, at most a little over the largest."""
+        key = ("size", id(node))
+        if key not in self.made:
+            self.made[key] = _LARGEST + 1
+            total = 1
+            for use in node.children if node.kind != "scalar" else ():
+                total += self._size(use.node)
+                if total > _LARGEST:
+                    break
+            self.made[key] = total
+        size: int = self.made[key]
+        return size
+
     def value(self, node: Node, depth: int = 0) -> Any:
         """Return the Python value of a node; what only a run can tell is Dynamic."""
         document = self.document
         raw = document.text[node.start : node.end]
-        if depth > 40 or node.style == "*":
+        if depth > 40 or node.style == "*" or (depth == 0 and node.kind != "scalar" and self._size(node) > _LARGEST):
             return Dynamic(raw)
         if node.kind == "mapping":
             return {p.name: self.value(p.node, depth + 1) for p in node.merged()}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import bisect
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 from vllm_migrate.hosts.yaml_flow import between_items
 
@@ -18,7 +19,7 @@ ODD = {0x85: 0xA0, 0x2028: 0xA0, 0x2029: 0xA0}
 
 _OPEN = re.compile(r"\$?\{\{")
 _COMMENT = re.compile(r"-?\s*/\*")
-_CLOSE = re.compile(r"\}\}|\\.|\"(?:[^\"\\\n]|\\.)*\"|`[^`]*`")
+_CLOSE = re.compile(r"\}\}|\{\{|\\.|\"(?:[^\"\\\n]|\\.)*\"|`[^`]*`")
 _JINJA = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.S)
 _WORD = re.compile(r"\$?\{[{%][-+~]?\s*(/\*|[A-Za-z_]\w*|\$\w*\s*:?=)?")
 _CONTROL = frozenset(
@@ -66,6 +67,8 @@ class Action:
     step: int = 0
     """1 for what opens a block, -1 for what closes one."""
     word: str = ""
+    silent: bool = False
+    """It prints nothing, and parts no word: a blank stands beside it and beside all else of its block."""
 
 
 @dataclass
@@ -108,6 +111,23 @@ class Mask:
         """Return the next actions that start behind an offset."""
         at = bisect.bisect_left(self._starts, offset)
         return self.actions[at : at + 9]
+
+    def faults(self) -> Iterator[tuple[int, int, str]]:
+        """Yield where the actions do not balance: start, end, and what is wrong there."""
+        open_: list[Action] = []
+        for action in self.actions:
+            if action.word == "{{":
+                yield action.start, action.start + 2, "a template action is opened here and not closed"
+            elif action.step == 1:
+                open_.append(action)
+            elif action.step == -1 and not open_:
+                yield action.start, action.end, "this `end` closes nothing"
+            elif action.step == -1:
+                open_.pop()
+            elif action.word == "else" and not open_:
+                yield action.start, action.end, "this `else` stands outside of any `if`"
+        for action in open_:
+            yield action.start, action.end, f"this `{action.word}` is never closed"
 
     def whole(self, start: int, end: int) -> bool:
         """Tell whether a span cuts no action and what it opens it also closes."""
@@ -168,6 +188,7 @@ def mask(text: str) -> Mask:
         at_block = bisect.bisect_right(begins, line) - 1
         inside = at_block >= 0 and line < blocks[at_block][1]
         _mask_lines(text, line, stop, group, out, actions, inside, flow)
+    actions = _silenced(text, actions)
     masked = "".join(out).translate(ODD)
     for low, high in shallow:
         if not masked[low:high].strip():
@@ -186,18 +207,23 @@ def _actions(text: str) -> list[tuple[int, int]]:
         inside = opening.end()
         if _COMMENT.match(text, inside):
             inside = max(text.find("*/", inside), inside)
-        end = next((m.end() for m in _CLOSE.finditer(text, inside) if m[0] == "}}"), -1)
-        if end < 0:
-            plain = text.find("}}", inside)
-            if plain < 0:
-                return found
-            end = plain + 2
+        mark = next((m for m in _CLOSE.finditer(text, inside) if m[0] in ("}}", "{{")), None)
+        if mark is not None and mark[0] == "}}":
+            end = mark.end()
+        else:
+            # An action that is not closed: what stands on its line is all that is sure of it.
+            end = text.find("\n", opening.end())
+            end = len(text) if end < 0 else end - (text[end - 1] == "\r")
+            other = text.find("{{", opening.end(), end)
+            end = other if other >= 0 else end
         found.append((opening.start(), end))
         at = end
 
 
 def _control(text: str, span: tuple[int, int]) -> tuple[bool, str]:
     """Tell whether an action prints nothing itself, and its first word."""
+    if text[span[1] - 2 : span[1]] not in ("}}", "%}", "#}"):
+        return False, "{{"
     word = _WORD.match(text, *span)
     first = (word[1] or "") if word else ""
     return first in _CONTROL or first.endswith("=") or text.startswith("{#", span[0]), first
@@ -232,6 +258,31 @@ def _mask_lines(
                 out[i] = text[i] if text[i] in "\r\n" else " "
             else:
                 out[i] = FILLER
+
+
+def _silenced(text: str, actions: list[Action]) -> list[Action]:
+    """Return the actions, those marked that a text of several words can be read without."""
+    silent: set[int] = set()
+    stack: list[list[int]] = []
+    for number, action in enumerate(actions):
+        if not action.control:
+            continue
+        if action.step == 1:
+            stack.append([number])
+        elif action.step == -1 and stack:
+            block = [*stack.pop(), number]
+            if all(_apart(text, actions[n]) for n in block):
+                silent.update(block)
+        elif action.word in ("else", "elif") and stack:
+            stack[-1].append(number)
+        elif action.step == 0 and _apart(text, action):
+            silent.add(number)
+    return [replace(a, silent=n in silent) for n, a in enumerate(actions)]
+
+
+def _apart(text: str, action: Action) -> bool:
+    before, after = text[max(action.start - 1, 0) : action.start], text[action.end : action.end + 1]
+    return (before or "x") in " \t\r\n" or (after or "x") in " \t\r\n"
 
 
 def _step(first: str) -> int:

@@ -10,6 +10,7 @@ from vllm_migrate.hosts import Context
 from vllm_migrate.hosts import yaml_names as names
 from vllm_migrate.hosts.helm_chart import defaults
 from vllm_migrate.hosts.yaml_containers import Containers
+from vllm_migrate.hosts.yaml_doubts import again
 from vllm_migrate.hosts.yaml_edit import Document
 from vllm_migrate.hosts.yaml_items import Items
 from vllm_migrate.hosts.yaml_pins import Pins
@@ -102,6 +103,7 @@ class Reader:
             pass
         elif self.is_container(node, path):
             self.containers.read(use, path)
+            self.settings.more_lists(use, path, [pair for _, pair in again(self.document, node)])
         else:
             self.settings.mapping(use, path)
         self.scripts.mapping(node, path)

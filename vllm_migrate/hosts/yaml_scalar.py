@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vllm_migrate.hosts.yaml_blocks import widened
+from vllm_migrate.hosts.yaml_blocks import narrowed, widened
 from vllm_migrate.hosts.yaml_mask import Mask
 from vllm_migrate.hosts.yaml_spell import double_quoted
 from vllm_migrate.model import is_hole
-from vllm_migrate.text import Edit, Piece, Region, Span, line_start
+from vllm_migrate.text import Edit, Piece, Region, Span, line_end, line_start, next_line
 
 
 @dataclass
@@ -61,16 +61,55 @@ class ScalarRegion(Region):
         return span
 
     def edit(self, start: int, end: int, new: str) -> Edit | None:
-        made = super().edit(start, end, new)
         parent = self.parent
-        if made is None or made.text or not self.hidden or self.mask is None or parent is None:
-            return made
-        if parent.parent is not None or self.style not in ("|", ">"):
-            return made
+        if parent is None or parent.parent is not None or self.mask is None or not self.hidden:
+            return super().edit(start, end, new)
         text = parent.text
+        if not new and self.style == ">":
+            lines = self._whole_lines(start, end)
+            if lines is not None:
+                return Edit(*widened(text, self.mask, *lines), "")
+        made = super().edit(start, end, new)
+        if made is None:
+            return None
+        if made.text:
+            lost = [a for a in self.mask.within(made.start, made.end) if text[a.start : a.end] not in made.text]
+            return None if lost and made.end > made.start else made
         whole = made.start == line_start(text, made.start) and made.end == line_start(text, made.end)
-        # Lines of a script go with the template's `if` that only they stood in.
-        return Edit(*widened(text, self.mask, made.start, made.end), "") if whole and made.end > made.start else made
+        if whole and made.end > made.start and self.style in ("|", ">"):
+            # Lines of a script go with the template's `if` that only they stood in.
+            return Edit(*widened(text, self.mask, made.start, made.end), "")
+        return Edit(*narrowed(self.mask, made.start, made.end), "")
+
+    def _whole_lines(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return the lines of the file that a part of a folded text is all of, blanks around it left out."""
+        parent, text = self.parent, self.text
+        while start < end and text[start] in " \n":
+            start += 1
+        while end > start and text[end - 1] in " \n":
+            end -= 1
+        low, high = self._up(start, at_end=False), self._up(end, at_end=True)
+        if parent is None or low is None or high is None or self.mask is None or start == end:
+            return None
+        above = parent.text
+        first, last = line_start(above, low), next_line(above, high)
+        if above[first:low].strip() or above[high : line_end(above, high)].strip():
+            return None
+        # A block that starts above what goes, or ends below it, with nothing else of its own.
+        for _ in range(8):
+            if self.mask.whole(first, last):
+                return first, last
+            before = line_start(above, first - 1)
+            if self._hides(before) and self.mask.within(before, first)[0].step >= 0:
+                first = before
+            elif self._hides(last):
+                last = next_line(above, last)
+            else:
+                return None
+        return None
+
+    def _hides(self, line: int) -> bool:
+        return any(h.start == line for h in self.hidden)
 
     def written(self, new: str, start: int, end: int) -> str | None:
         if self.style not in ("|", ">"):

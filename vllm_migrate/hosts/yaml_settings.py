@@ -72,6 +72,12 @@ class Settings:
         if not (maps or lists or strings or commands):
             self._environment_only(use, path)
 
+    def more_lists(self, use: Use, path: Path, pairs: Sequence[Pair]) -> None:
+        """Read the lists of options that a container gives again under a key it has already."""
+        for pair in pairs:
+            if self._is_list(pair) and self._plausible(use.node, path, pair):
+                self._site(use, path, None, [pair], use.node)
+
     # -- what is what
 
     def _is_list(self, pair: Pair) -> bool:
