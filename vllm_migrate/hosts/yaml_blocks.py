@@ -102,6 +102,7 @@ def _next_start(use: Use, end: int) -> int:
     while here is not None and here.holder is not None:
         holder = here.holder
         if here.index + 1 < len(holder.children):
-            return holder.pairs[here.index + 1].start if holder.kind == "mapping" else holder.items[here.index + 1].start
+            after = here.index + 1
+            return holder.pairs[after].start if holder.kind == "mapping" else holder.items[after].start
         here = holder.uses[0] if holder.uses else None
     return end
