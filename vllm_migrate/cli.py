@@ -93,6 +93,9 @@ _RESULT = _options(
     ),
     click.option("--statistics", is_flag=True, help="Print how often each code was found."),
 )
+_CLEAN = click.option(
+    "--require-clean", is_flag=True, help="Write nothing where a file holds changes that Git does not have."
+)
 _STATUS = _options(
     click.option("--exit-zero", is_flag=True, help="Exit with 0 although something was found."),
     click.option(
@@ -124,6 +127,7 @@ def cli() -> None:
 @_SCOPE
 @_RESULT
 @click.option("--fix", "fixing", is_flag=True, help="Apply fixes: the same as the command `fix`.")
+@_CLEAN
 @click.option(
     "--diff", "printing", is_flag=True, help="Print the patch instead: the same as the command `diff`."
 )
@@ -151,6 +155,7 @@ def check(fixing: bool, printing: bool, write_baseline: bool, prune_baseline: bo
 @_SCOPE
 @_RESULT
 @click.option("--diff", "printing", is_flag=True, help="Print the patch instead of writing.")
+@_CLEAN
 @_STATUS
 def fix(printing: bool, **given: Any) -> int:
     """Apply safe fixes (all with --unsafe-fixes); report what remains."""
@@ -433,6 +438,7 @@ def _job(
         out=_out,
         note=_note,
         line=_watched(),
+        require_clean=given.get("require_clean", False),
     )
 
 

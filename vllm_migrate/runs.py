@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 CLEAN, FOUND, FAILED = 0, 1, 2
 
 
+_NAMED = 5
+"""File names one line of a notice holds."""
+
+
+class NotClean(ValueError):
+    """Files to be written hold changes that Git does not have."""
+
+
 class NoLaunch(ValueError):
     """A command line given to be checked starts no vLLM."""
 
@@ -27,6 +35,7 @@ class Job:
     line. unnamed: nobody said what that text is called. command: it is a command line.
 
     out: writes the result; note: writes lines for people to standard error. line: shows progress to a terminal.
+    require_clean: write nothing into files that hold changes Git does not have.
     """
 
     paths: Sequence[Path]
@@ -45,6 +54,7 @@ class Job:
     out: Callable[[str], None]
     note: Callable[[Iterable[str]], None]
     line: Line | None = None
+    require_clean: bool = False
 
     def progress(self, what: str, done: int, total: int) -> None:
         """Show how far the run is, where somebody watches."""
@@ -113,6 +123,22 @@ def run_fix(job: Job) -> int:
     return FAILED if failed else status(job, rest.findings())
 
 
+def _unkept(job: Job, paths: list[Path]) -> list[str]:
+    """Return the files whose present content Git could not bring back. Raises NotClean without a work tree."""
+    from vllm_migrate.gitignore import git_top
+    from vllm_migrate.gitindex import changed
+
+    top = git_top(job.root)
+    if top is None and job.require_clean and paths:
+        raise NotClean(f"nothing written: {job.root} is no work tree of Git")
+    return [relative_name(path, job.root) for path in changed(top, paths)] if top is not None else []
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
 def write_fixes(job: Job, report: Report) -> bool:
     """Write the files a report holds new text for; returns whether one could not be written.
 
@@ -125,6 +151,11 @@ def write_fixes(job: Job, report: Report) -> bool:
         for file in sorted(report.files, key=lambda f: f.path)
         if file.source is not None and file.fixed is not None
     }
+    unkept = _unkept(job, list(texts))
+    if unkept and job.require_clean:
+        raise NotClean(f"nothing written: Git does not have {_some(unkept)} as they are")
+    if unkept:
+        job.say([f"Git does not have {_some(unkept)} as they are: these fixes are written into other changes"])
     together = [{job.root / path for path, _ in fix.edits} for file in report.files for fix in file.applied]
     refused = write.replace_all(texts, together, job.root)
     job.note([f"error: {reason}" for reason in refused.values()])
