@@ -84,6 +84,7 @@ Unsafe: everything else in the environment runs on the new interpreter too.""",
     ),
 )
 
+_COMMAND_END = re.compile(r"&&|;|\|\||(?<!\\)(?<!\\\r)\n")
 _TORCH = ("VM702", "VM703")
 _CODES = {
     "transformers": "VM701",
@@ -189,6 +190,16 @@ def _pinned(ctx: Context, pin: Pin) -> bool:
     return not plain or any(r[0].clauses for r in plain)
 
 
+def _replaced_later(ctx: Context, pin: Pin) -> bool:
+    """Tell whether a command installs a package and a later one vLLM, which then brings its own version."""
+    if pin.container.host != "shell":
+        return False
+    text = pin.region.source.text
+    places = [p.place for p in ctx.reading.pins if p.owner == pin.owner and p is not pin and about_vllm(p)]
+    between = [text[pin.place.end : place.start] for place in places if place.start >= pin.place.end]
+    return len(between) == len(places) > 0 and all(_COMMAND_END.search(part) for part in between)
+
+
 def required(ctx: Context) -> Mapping[str, str]:
     """Return name → specifier of what the target requires on the device at hand."""
     facts = ctx.target.facts
@@ -220,6 +231,9 @@ def _requirement(
         verdict.safety, verdict.why = "unsafe", "what else is installed from here with this requirement"
     elif not _pinned(ctx, pin):
         verdict.safety, verdict.why = "unsafe", "vllm has no version here: the old bound may be what chooses it"
+    if _replaced_later(ctx, pin):
+        verdict.severity, verdict.message = "warning", f"{says}; installing vLLM after it puts another in its place"
+        verdict.safety, verdict.why = "unsafe", "what runs before vLLM is installed may need this version"
     found = finding(ctx, pin, verdict)
     join_moves(ctx, found)
     yield found
