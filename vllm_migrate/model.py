@@ -170,7 +170,7 @@ class Pin(Item):
     replaces: str = ""
     set_by: list[tuple[str, Pin]] = field(default_factory=list, repr=False)
     conditional: bool = False
-    """A program names it only where a condition holds: for one kind of machine, say."""
+    """It counts only where something else holds: on one kind of machine, with an extra asked for."""
 
     @property
     def whole(self) -> str:

@@ -41,6 +41,7 @@ _INDEX = re.compile(
 )
 _SOURCE = re.compile(r"tool\.uv\.sources\.(?P<name>[^.]+)(?:\.\d+)?\.(?P<key>url|rev|tag|branch)")
 _STANDARD = ("project", "build-system", "dependency-groups")
+_OPTIONAL = ("project.optional-dependencies.", "dependency-groups.")
 _PROSE = ("description", "help", "name", "comment", "summary", "title", "readme", "text")
 
 
@@ -136,7 +137,7 @@ class _Reader:
             dotted = self.prefix + ".".join(str(p) for p in entry.path)
             node = entry.node
             if node.kind == "array" and _LISTS.fullmatch(dotted):
-                self._requirements(node)
+                self._requirements(node, optional=dotted.startswith(_OPTIONAL))
             elif _PYTHON.fullmatch(dotted) and node.kind == "string":
                 self._pin("python", node, "python")
             elif _INDEX.fullmatch(dotted):
@@ -194,7 +195,7 @@ class _Reader:
         self.out.pins.append(pin)
         return pin
 
-    def _requirements(self, array: Node) -> None:
+    def _requirements(self, array: Node, *, optional: bool = False) -> None:
         items = [item for item in array.items if item.kind == "string"]
         if len(items) != len(array.items):
             return
@@ -214,7 +215,7 @@ class _Reader:
             if spec.kind == "git":
                 pin.prefix, pin.suffix = text[: spec.start], text[spec.end :]
                 pin.locked = "" if spec.end > spec.start else "no ref is given"
-            pin.owner = self.context.owner
+            pin.owner, pin.conditional = self.context.owner, optional
             if not exact:
                 pin.locked = "written with escapes"
             home.add(pin, i)

@@ -333,6 +333,8 @@ def _too_wide(ctx: PinContext, pin: Pin, text: str, mine: Spec, wanted: Spec) ->
     verdict.text = pin.whole.replace(low[0], low[0].replace(low[1], floor[1]), 1)
     verdict.description = f"raise the lowest Python to {floor[1]}"
     verdict.safety, verdict.why = "unsafe", f"whether support for Python {low[1]} may be given up"
+    if all(p.conditional for p in pins_of_vllm(ctx.reading.pins)):
+        verdict.withheld = "vLLM is optional here: give its requirement a marker instead"
     yield finding(ctx, pin, verdict)
 
 

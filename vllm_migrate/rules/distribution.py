@@ -255,6 +255,8 @@ def verdict_of(ctx: PinContext) -> Verdict | None:
         verdict = judge_requirement(*found, target, ctx.device or _device(ctx, pin))
         if verdict is not None and verdict.text is not None and found[1] != pin.whole:
             verdict.text = pin.prefix + verdict.text + pin.suffix
+        if verdict is not None and verdict.safety == "safe" and pin.conditional:
+            verdict.safety, verdict.why = "unsafe", "whether the code that asks for this extra goes with it"
         return verdict
     if pin.kind == "url":
         wheel = wheel_version(pin.whole)
