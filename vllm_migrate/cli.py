@@ -448,7 +448,7 @@ def _config(root: Path, given: Path | None) -> Config:
     from vllm_migrate.config import Config
 
     path = given if given is not None else config_file.find(root)
-    return Config() if path is None else config_file.load(path)
+    return Config() if path is None else config_file.load(path, named=given is not None)
 
 
 def _colored(when: str) -> bool:

@@ -39,8 +39,10 @@ def _holds_config(path: Path) -> bool:
     return _TABLE in _tool_tables(_toml(path, raw))
 
 
-def load(path: Path) -> Config:
+def load(path: Path, *, named: bool = False) -> Config:
     """Return the settings of a configuration file.
+
+    named: a person named the file; one that was only found may not name files outside its folder.
 
     Raises ConfigError naming the file, and the key and line where they are known, for a file that cannot
     be read, does not parse, or does not fit the schema.
@@ -64,7 +66,27 @@ def load(path: Path) -> Config:
             where = f"{path}:{line_of(place)}"
             lines.append(f"{where}: {key}: {message}" if key else f"{where}: {message}")
         raise ConfigError("\n".join(lines))
-    return from_mapping(data, path.resolve().parent, path)
+    base = path.resolve().parent
+    if not named:
+        _stay_inside(path, data, base, line_of)
+    return from_mapping(data, base, path)
+
+
+_FILES = ("baseline", "migrations", "wrappers", "catalog")
+
+
+def _stay_inside(path: Path, data: dict[str, Any], base: Path, line_of: Callable[[Place], int]) -> None:
+    """Raise ConfigError where a file of somebody's repository names a file that is not part of it."""
+    for key in _FILES:
+        names = data.get(key, ())
+        for name in (names,) if isinstance(names, str) else names:
+            try:
+                inside = base in (base / name).resolve().parents
+            except (OSError, RuntimeError, ValueError):
+                inside = False
+            if not inside:
+                where = f"{path}:{line_of((key,))}: {key}"
+                raise ConfigError(f"{where}: {name!r} lies outside {base}; --config {path} allows that")
 
 
 def _decode(path: Path, raw: bytes) -> str:

@@ -65,7 +65,12 @@ class Ignores:
 
 
 def add(above: Ignores | None, folder: str, file: str) -> Ignores | None:
-    """Return the chain with one more ignore file, whose patterns are relative to `folder`."""
+    """Return the chain with one more ignore file, whose patterns are relative to `folder`.
+
+    A symbolic link in the place of one is not followed, as Git does not.
+    """
+    if os.path.islink(file):
+        return above
     try:
         with open(file, encoding="utf-8-sig", errors="surrogateescape") as stream:
             lines = [line for line in stream.read().splitlines() if line.strip() and not line.startswith("#")]

@@ -65,7 +65,8 @@ def author(root: Path) -> Author:
     date = ""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     if not epoch.isdecimal():
-        date = _git(root, "log", "-1", "--format=%cD", "HEAD")
+        # A repository's settings can have signatures shown, and name the program that checks them.
+        date = _git(root, "-c", "log.showSignature=false", "log", "-1", "--format=%cD", "HEAD")
     if not date:
         from email.utils import formatdate
 
