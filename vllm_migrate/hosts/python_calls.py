@@ -35,13 +35,14 @@ def read_calls(module: Module, maps: Maps) -> Iterator[tuple[Site, ast.AST]]:
                     yield site, node
                 continue
             for keyword in node.keywords:
-                if keyword.arg == "engine_kwargs" and _engine_kwargs(module, node):
+                by_engine = _by_engine(keyword.value)
+                if keyword.arg == "engine_kwargs" and _engine_kwargs(module, node) and not by_engine:
                     yield _mapping(module, maps, keyword.value), keyword.value
         elif isinstance(node, ast.Dict):
             if _flags(node) and _engine_settings(module, node):
                 yield _of_flags(module, maps, node), node
             for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == "engine_kwargs":
+                if isinstance(key, ast.Constant) and key.value == "engine_kwargs" and not _by_engine(value):
                     yield _mapping(module, maps, value), value
 
 
@@ -91,6 +92,15 @@ def _of_flags(module: Module, maps: Maps, node: ast.Dict) -> Site:
     site.entries = [i for i in found.items if isinstance(i, Entry)]
     site.open = True
     return site
+
+
+def _by_engine(node: ast.expr) -> bool:
+    """Tell whether settings are kept apart by the name of an engine: `{"nccl": {…}}`."""
+    if not isinstance(node, ast.Dict) or not node.keys:
+        return False
+    names = [k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+    plain = len(names) == len(node.keys) and all(n.isalnum() for n in names)
+    return plain and all(isinstance(v, ast.Dict) for v in node.values)
 
 
 def _engine_kwargs(module: Module, call: ast.Call) -> bool:

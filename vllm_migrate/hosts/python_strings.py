@@ -154,6 +154,8 @@ def _grown(build: Build) -> list[Given]:
 
 def _read(module: Module, region: StringRegion, context: Context, node: ast.expr, build: Build | None) -> Told | None:
     text = region.text
+    if module.is_test and "\n" in text and (_YAML.search(text) or _DOCKER.search(text) or _properties(text)):
+        return None  # a file that a test makes up
     if "\n" in text and (_YAML.search(text) or looks_like_yaml(textwrap.dedent(text))):
         reading = read_yaml(region, context)
     elif (kind := _properties(text)) is not None:
