@@ -6,7 +6,8 @@ Needs the package `helm-python-sdk` (it renders without a Helm binary). CORPUS h
 nothing is written to it. A chart is rendered with its default values, with each values file it has, and with
 each values file elsewhere in its repository that sets nothing but keys of the chart. Each line in which the two
 renderings differ must be one that fixing the first rendering changes too, or print what an edit of the chart took
-away or put in. Prints what differs otherwise, and the figures.
+away or put in. Prints what differs otherwise, and the figures: also how many of the options that the launches of all
+renderings are given are seen in the files of the charts.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vllm_migrate.arguments import kebab
 from vllm_migrate.charts import chart_of, values_files
 from vllm_migrate.config import Config
-from vllm_migrate.engine import run, run_text
+from vllm_migrate.engine import File, read, run, run_text
+from vllm_migrate.model import Reading
 
 Rendered = dict[str, str]
 _STAND_INS = {
@@ -38,7 +41,8 @@ _STAND_INS = {
 
 @dataclass
 class Figures:
-    """What was done. odd: renderings that differ where they should not; broken: those that fail only afterwards."""
+    """What was done. odd: renderings that differ where they should not; broken: those that fail only afterwards.
+    options: what the launches of the renderings are given, unseen: those of them that no file of the chart shows."""
 
     charts: int = 0
     changed: int = 0
@@ -49,6 +53,8 @@ class Figures:
     lines: int = 0
     odd: int = 0
     broken: int = 0
+    options: int = 0
+    unseen: int = 0
 
 
 @dataclass
@@ -168,6 +174,32 @@ def said(line: str) -> str:
     return re.split(r":\s+|=|^-\s+", line[1:].strip())[-1].strip(" \"'")
 
 
+def options_of(reading: Reading) -> Iterator[str]:
+    """Yield the options that the launches of a text are given."""
+    for site in reading.sites:
+        yield from (w.text.partition("=")[0] for w in site.words if w.text.startswith("--"))
+        yield from ("--" + kebab(e.key).lstrip("-") for e in site.entries)
+
+
+def shown(repository: Path, paths: Iterable[Path]) -> set[str]:
+    """Return the options that files show."""
+    out: set[str] = set()
+    for path in paths:
+        found = read(path.relative_to(repository).as_posix(), path.read_bytes(), repository)
+        out |= set(options_of(found.reading)) if isinstance(found, File) else set()
+    return out
+
+
+def count_options(where: str, rendered: Rendered, known: set[str], folder: Path, ask: Asked) -> None:
+    for name, text in rendered.items():
+        found = read(name.rsplit("/", 1)[-1] + ".yaml", text.encode(), folder)
+        for option in options_of(found.reading) if isinstance(found, File) else ():
+            ask.figures.options += 1
+            if option not in known:
+                ask.figures.unseen += 1
+                print(f"UNSEEN {where}: {name}: {option}")
+
+
 def compare(where: str, old: Rendered, new: Rendered, random: Rendered, edited: set[str], ask: Asked) -> None:
     differs = False
     for name in sorted(old.keys() | new.keys()):
@@ -225,6 +257,8 @@ def one_chart(before: Path, after: Path, chart: str, repository: str, edited: se
     sets = [(n, text, (after / n).read_text(encoding="utf-8") if n else "") for n, text in given(before, chart, own)]
     put_dependencies(before / chart, set())
     put_dependencies(after / chart, set())
+    files = [p for p in (before / chart).rglob("*") if p.is_file() and p.suffix in (".yaml", ".yml", ".tpl")]
+    known = shown(before, [*files, *(before / n for n, _, _ in sets if n)])
     for name, was, now in sets:
         where = f"{repository}/{chart}" + (f" with {name}" if name else "")
         old, again = render(before / chart, was), render(before / chart, was)
@@ -232,6 +266,7 @@ def one_chart(before: Path, after: Path, chart: str, repository: str, edited: se
             ask.figures.unrendered.append(f"{where}: {old}")
             continue
         ask.figures.renderings += 1
+        count_options(where, old, known, before.parent, ask)
         new = render(after / chart, now)
         if isinstance(new, str):
             ask.figures.broken += 1
@@ -258,7 +293,9 @@ def main() -> int:
         f"{figures.charts} charts, {figures.changed} of them changed ({figures.files} files); "
         f"{figures.renderings} renderings compared, {len(figures.unrendered)} cannot be made before either\n"
         f"{figures.differing} renderings differ, in {figures.lines} lines; "
-        f"{figures.odd} manifests differ where they should not, {figures.broken} renderings broken"
+        f"{figures.odd} manifests differ where they should not, {figures.broken} renderings broken\n"
+        f"{figures.options} options given to the launches of the renderings, "
+        f"{figures.unseen} of them unseen in the charts"
     )
     return 1 if figures.odd or figures.broken else 0
 
