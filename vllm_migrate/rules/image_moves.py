@@ -115,10 +115,12 @@ def judge_image(image: ImageVersion, reference: str, origin: str | None, target:
 
 
 def _official(data: Distribution, image: ImageVersion) -> str:
-    """Return the published image this is or mirrors (same last name), "" for another."""
+    """Return the published image this is or mirrors (same last name, plain tag), "" for another."""
     row = data.image_row(image.name)
     if row is not None:
         return "" if row.versions == "own" else row.name
+    if image.channel or image.suffixes:
+        return ""  # which variants somebody else builds is not known
     last = image.name.rsplit("/", 1)[-1]
     return next((r.name for r in data.images if r.name.rsplit("/", 1)[-1] == last and last != "vllm"), "")
 
