@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from vllm_migrate.hosts import Context
-from vllm_migrate.model import Reading
+from vllm_migrate.model import Reading, Site, Variable
 from vllm_migrate.text import Region
 
 NAME = "helm"
@@ -29,6 +29,7 @@ def read(region: Region, context: Context) -> Reading:
     """
     from vllm_migrate.hosts import yaml
     from vllm_migrate.hosts.helm_built import read_built
+    from vllm_migrate.hosts.helm_included import tie
     from vllm_migrate.hosts.yaml_edit import Document
     from vllm_migrate.hosts.yaml_items import Items
     from vllm_migrate.hosts.yaml_mask import mask
@@ -43,10 +44,16 @@ def read(region: Region, context: Context) -> Reading:
     # All of them are one document to whoever edits.
     document = Document("yaml", region, masked, [root for _, roots in bodies for root in roots])
     items = Items(document, locked)
+    sites: dict[str, list[Site]] = {}
+    variables: dict[str, list[Variable]] = {}
     for name, roots in bodies:
         for root in roots:
             reader = Reader(document, items, context, root)
-            out.extend(reader.out if reader.settings.named_template(name) else reader.run())
+            found = reader.out if reader.settings.named_template(name) else reader.run()
+            sites.setdefault(name, []).extend(found.sites)
+            variables.setdefault(name, []).extend(found.variables)
+            out.extend(found)
+    tie(out, context, sites, variables)
     items.lock_shared()
     built = read_built(region, masked, context, list(_bodies(region.text)))
     for site in built.sites if locked else ():

@@ -260,7 +260,7 @@ class Document:
         removed = set(removed)
         for after in sorted(inserted):
             slot = after if after in removed else after + 1
-            while inserted[after] and slot in removed and slot < len(node.children):
+            while inserted[after] and slot in removed and slot < len(node.children) and self._alike(node, after, slot):
                 # What comes takes the place, and so the line, of what goes.
                 removed.discard(slot)
                 out.append(self._in_place(node, slot, inserted[after].pop(0)))
@@ -273,6 +273,12 @@ class Document:
             if payloads:
                 out += self._insertion(node, after, payloads, removed)
         return out
+
+    def _alike(self, node: Node, one: int, other: int) -> bool:
+        """Tell whether two items stand under the same condition of a template."""
+        if not self.mask.actions or one < 0:
+            return True
+        return self.mask.branch(self.begin(node, one)) == self.mask.branch(self.begin(node, other))
 
     def _in_place(self, node: Node, index: int, lines: list[str]) -> Edit:
         begin = self.begin(node, index)
