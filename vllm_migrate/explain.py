@@ -13,6 +13,7 @@ from vllm_migrate.catalog import load as load_catalog
 from vllm_migrate.catalog.lives import Life, known_names, lives_of
 from vllm_migrate.catalog.removals import Removal
 from vllm_migrate.config import Config
+from vllm_migrate.examples import example
 from vllm_migrate.migrations import Case, Migration, Migrations, normal, spell
 from vllm_migrate.migrations import load as load_migrations
 from vllm_migrate.rules.registry import Rule, rules
@@ -57,7 +58,7 @@ def explanation(what: str, config: Config) -> str:
         if lives:
             answers = load_answers(migrations)
             parts.append("".join(_life(life, answers, bool(entries)) for life in lives))
-    parts += [_about(entry) for entry in entries]
+    parts += [_about(entry, catalog) for entry in entries]
     if not parts:
         raise UnknownSubject(f"nothing is known about {what!r}{_near(what, migrations, catalog)}")
     return "\n".join(parts)
@@ -111,7 +112,7 @@ def _about_rule(rule: Rule, entries: list[Migration]) -> str:
     return out
 
 
-def _about(entry: Migration) -> str:
+def _about(entry: Migration, catalog: Catalog) -> str:
     lines = [f"{entry.code}:{entry.id} ({entry.severity})", _wrap(entry.title), ""]
     dates = (
         ("introduced in", entry.introduced_in),
@@ -133,6 +134,9 @@ def _about(entry: Migration) -> str:
     if entry.cases:
         lines += ["", "What `fix` writes, the first that applies:"]
         lines += [_wrap(case_words(case), "  - ", "    ") for case in entry.cases]
+    shown = example(entry, catalog)
+    if shown is not None:
+        lines += ["", f"For example ({shown.safety}):", f"  - {shown.before}", f"  + {shown.after}"]
     if entry.evidence:
         lines += ["", "Evidence:"] + [_wrap(text, "  - ", "    ") for text in entry.evidence]
     return "\n".join(lines) + "\n"
