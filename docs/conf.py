@@ -29,6 +29,8 @@ smartquotes = False
 nitpicky = True
 
 html_theme = "furo"
+pygments_style = "default"
+pygments_dark_style = "monokai"
 html_title = f"vllm-migrate {__version__}"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]

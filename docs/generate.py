@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from vllm_migrate.answers import Reason  # noqa: E402
 from vllm_migrate.answers import load as load_answers  # noqa: E402
 from vllm_migrate.catalog import load as load_catalog  # noqa: E402
-from vllm_migrate.catalog.removals import Removal, history  # noqa: E402
+from vllm_migrate.catalog.removals import ANY, Removal, history  # noqa: E402
 from vllm_migrate.config import Config, from_mapping, with_options  # noqa: E402
 from vllm_migrate.engine import run  # noqa: E402
 from vllm_migrate.explain import case_words  # noqa: E402
@@ -51,6 +51,21 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 }
 #: Fixtures that show their rule better than smaller ones.
 SHOWN = ("VM101-removed-option/kubernetes-args",)
+#: What a key may look like, where a word does not say it.
+EXAMPLES = {
+    "to": "to: [0.30.0, 0.33.0]",
+    "per-file-ignores": 'per-file-ignores:\n  "docs/**": [VM109]\n  "legacy/*.sh": ["VM101:swap-space"]',
+    "extend-exclude": "extend-exclude: [attic/, third_party/]",
+    "speculative-replacement": (
+        "speculative-replacement:\n  meta-llama/*: {method: eagle3, model: example/llama-eagle3}\n"
+        '  "*": {method: ngram}'
+    ),
+    "images": (
+        "images:\n  registry.example.com/llm/*: {version: 0.24.0, device: cuda}\n  registry.example.com/llm-old: 0.17.1"
+    ),
+    "paths": 'paths:\n  "staging/**": {to: 0.33.0}\n  "production/**": {from: 0.24.0, to: 0.30.0}',
+    "wrappers": "wrappers: [tools/vllm-wrappers.json]",
+}
 FAMILIES = {
     "VM0": "Files",
     "VM1": "Options",
@@ -103,7 +118,15 @@ _SURFACES = {
     "server": ("metric", "endpoint", "field"),
 }
 _CODE = re.compile(
-    r"--?[A-Za-z][\w.-]*\w|/[a-z][\w/{}-]+|[\w.]+(?:/[\w.-]+)+(?::\d+)?|[A-Za-z]\w*(?:[._]\w+)+(?:\(\))?|\w+\(\)|\{.*\}"
+    r"""(?P<url>https?://[^\s,;)]*[\w/])
+    | '?\{.*\}'?                                 # an object
+    | "[\w.-]+"(?::\ "[\w.-]+")?                 # a key or a value in quotes
+    | --?[A-Za-z][\w.-]*\w(?:=[\w.]*\w)?         # an option
+    | /[a-z][\w/{}-]+                            # a path of the server
+    | [\w.]+(?:/[\w.-]*\w)+(?::\d+)?            # a file
+    | \.?[A-Za-z]\w*(?:[._]\w+)+(?:\(\)|=(?:[\w.]*\w)?)? # a name with dots or underscores
+    | \w+\(\)""",
+    re.VERBOSE,
 )
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
 _HEADINGS = ("What it does", "Why it matters", "Example", "Use instead", "Fix safety")
@@ -138,7 +161,8 @@ def prose(text: str) -> str:
             before = part[at : found.start()]
             if before[-1:].isalnum():
                 continue
-            out += [_SPECIAL.sub(r"\\\1", before), code(found.group())]
+            shown = f"<{found.group()}>" if found["url"] else code(found.group())
+            out += [_SPECIAL.sub(r"\\\1", before), shown]
             at = found.end()
         out.append(_SPECIAL.sub(r"\\\1", part[at:]))
     return "".join(out)
@@ -355,30 +379,26 @@ def removal_pages(migrations: Migrations) -> dict[str, str]:
         told: set[str] = set()
         for removal in sorted((r for r in gone if r.kind in kinds), key=lambda r: kinds.index(r.kind)):
             answer = answers.of(removal)
-            if isinstance(answer, Migration):
-                told.add(answer.id)
-                instead = f"[{code(answer.code)}](#{target(answer)}) {prose(answer.help)}"
-            elif isinstance(answer, Reason) and removal.kind not in ("module", "parameters"):
-                instead = prose(answer.reason)
-            else:
+            if removal.value == ANY or (removal.kind in ("module", "parameters") and isinstance(answer, Reason)):
                 continue
-            shown = spelled(removal)
-            same = shown.lstrip("-").replace("-", "_")
-            row = [code(shown), removal.last, removal.removed_in, instead]
-            if removal.returned_in:
-                row[3] = f"Back in {removal.returned_in}. {row[3]}"
-            rows.setdefault((same, removal.value, removal.removed_in if removal.kind != "keyword" else ""), row)
+            told |= {answer.id} if isinstance(answer, Migration) else set()
+            instead = prose(answer.reason) if isinstance(answer, Reason) else linked(answer)
+            back = f"Back in {removal.returned_in}. " if removal.returned_in else ""
+            # An option and the keyword of its name are one.
+            twin = (removal.name.lstrip("-").replace("-", "_"), removal.value, removal.removed_in)
+            rows.setdefault(twin, [code(spelled(removal)), removal.last, removal.removed_in, back + instead])
         rows = without_twins(rows)
         for entry in migrations.all:
             older = entry.surface in _SURFACES.get(name, ()) and not entry.values and entry.removed_in
             if older and entry.id not in told:
-                instead = f"[{code(entry.code)}](#{target(entry)}) {prose(entry.help)}"
-                rows[(entry.name.lstrip("-"), entry.id, "")] = [code(entry.name), "", str(entry.removed_in), instead]
+                shown = code(entry.name)
+                rows = {twin: row for twin, row in rows.items() if row[0] != shown or "](#" in row[3]}
+                rows[(entry.name.lstrip("-"), entry.id, "")] = [shown, "", str(entry.removed_in), linked(entry)]
         listed = sorted(rows.values(), key=lambda row: (row[0].strip("`-").lower(), key(row[2])))
         heads = ("name", "last release", "removed in", "what instead")
         pages[f"removed/{name}.md"] = (
-            f"# {title}\n\n{lead} {len(listed)} since {catalog.releases[0]}, and what is known from before; the newest"
-            f" release known is {catalog.releases[-1]}.\n\n{table(heads, listed)}"
+            f"# {title}\n\n{lead}\n\n{len(listed)} names, all since {catalog.releases[0]} and what is written down from"
+            f" before; the newest release known is {catalog.releases[-1]}.\n\n{table(heads, listed)}"
         )
     lead = (
         "# Everything that was removed\n\nThe tables come from a catalog of what each release accepts, mined from its "
@@ -389,15 +409,20 @@ def removal_pages(migrations: Migrations) -> dict[str, str]:
     return {**pages, "removed/index.md": f"{lead}\n```{{toctree}}\n:maxdepth: 1\n\n{toc}\n```\n"}
 
 
+def linked(entry: Migration | None) -> str:
+    """Return what to do instead, with a link to all that is known."""
+    return "" if entry is None else f"[{code(entry.code)}](#{target(entry)}) {prose(entry.help)}"
+
+
 def without_twins(rows: dict[tuple[str, str, str], list[str]]) -> dict[tuple[str, str, str], list[str]]:
-    """Leave out keywords whose option is listed too."""
-    options = {name for name, _, when in rows if when}
-    return {k: row for k, row in rows.items() if k[2] or k[0] not in options}
+    """Leave out keywords whose option was lost in another release, and is listed too."""
+    options = {(name, value) for (name, value, _), row in rows.items() if row[0].startswith("`-")}
+    return {k: row for k, row in rows.items() if row[0].startswith("`-") or k[:2] not in options}
 
 
 def spelled(removal: Removal) -> str:
     thing = removal.thing
-    if not thing.value or thing.value == "*":
+    if not thing.value:
         return thing.name
     return f"{thing.name} {thing.value}" if thing.name.startswith("-") else f"{thing.name}={thing.value}"
 
@@ -452,7 +477,11 @@ def configuration_page() -> str:
         "the line and the key. `schemas/config.schema.json` is the JSON Schema behind this page, for editors too.\n"
     )
     for name, value in schema["properties"].items():
-        text += f"\n({name})=\n## {code(name)}\n\n{prose(value['description'])}\n\nTakes {kinds(value, schema)}.\n"
+        text += f"\n({name})=\n## {code(name)}\n\n{prose(value['description'])}\n\nTakes {kinds(value, schema)}."
+        default = getattr(Config(), {"from": "from_"}.get(name, name.replace("-", "_")))
+        if isinstance(default, (str, bool)):
+            text += f" Default: {code(str(default).lower())}."
+        text += f"\n\n{fence('yaml', EXAMPLES[name])}" if name in EXAMPLES else "\n"
     return text
 
 

@@ -14,6 +14,7 @@ from types import ModuleType
 import jsonschema
 import pytest
 from blocks import DOCS, blocks
+from ruamel.yaml import YAML
 
 from vllm_migrate.catalog import load as load_catalog
 from vllm_migrate.catalog.removals import history
@@ -69,6 +70,14 @@ def test_every_command_and_every_key_is_in_the_reference(reference: Path) -> Non
     assert all(f"\n## `{key}`\n" in page for key in keys)
 
 
+def test_examples_of_keys_are_valid(generate: ModuleType) -> None:
+    schema = json.loads((ROOT / "schemas" / "config.schema.json").read_text())
+    for name, text in generate.EXAMPLES.items():
+        value = YAML(typ="safe").load(text)
+        assert list(value) == [name]
+        jsonschema.validate(value, schema)
+
+
 def test_every_wrapper_is_listed(reference: Path) -> None:
     page = (reference / "wrappers.md").read_text()
     for path in (ROOT / "schemas" / "wrappers").glob("*.json"):
@@ -82,6 +91,7 @@ def test_every_wrapper_is_listed(reference: Path) -> None:
         ("--swap-space N and swap_space", "`--swap-space` N and `swap_space`"),
         ("a*b <c> [d]", r"a\*b \<c\> \[d\]"),
         ("write `a|b` or 'x'", "write `a|b` or 'x'"),
+        ("Set A_B=1. See https://example.com/a_b.", "Set `A_B=1`. See <https://example.com/a_b>."),
         ("multi-step and low-rank stay words", "multi-step and low-rank stay words"),
     ],
 )
