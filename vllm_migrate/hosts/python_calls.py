@@ -16,6 +16,8 @@ from vllm_migrate.model import Entry, Site
 from vllm_migrate.text import Edit
 
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?:\.[\w-]+)*")
+_KEYWORD = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_ARGUMENTS = re.compile(r"(?:\w+_)?vllm_(?:engine_|serve_|server_)?(?:args|kwargs)")
 _OURS = re.compile(r"(?i)\w*vllm\w*(?:config|args|settings|options)")
 
 
@@ -39,7 +41,7 @@ def read_calls(module: Module, maps: Maps) -> Iterator[tuple[Site, ast.AST]]:
                 if keyword.arg == "engine_kwargs" and _engine_kwargs(module, node) and not by_engine:
                     yield _mapping(module, maps, keyword.value), keyword.value
         elif isinstance(node, ast.Dict):
-            if _flags(node) and _engine_settings(module, node):
+            if (_flags(node) and _engine_settings(module, node)) or (_plain(node) and _called_ours(module, node)):
                 yield _of_flags(module, maps, node), node
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Constant) and key.value == "engine_kwargs" and not _by_engine(value):
@@ -63,6 +65,23 @@ def _flags(node: ast.Dict) -> bool:
     return all(n.startswith("--") for n in names) or (
         any("-" in n for n in names) and all(_KEBAB.fullmatch(n) for n in names)
     )
+
+
+def _plain(node: ast.Dict) -> bool:
+    """Tell whether every key of a dictionary could be a keyword."""
+    names = [k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+    return bool(names) and len(names) == len(node.keys) and all(_KEYWORD.fullmatch(n) for n in names)
+
+
+def _called_ours(module: Module, node: ast.Dict) -> bool:
+    """Tell whether a dictionary is called vLLM's arguments by the key or keyword that holds it."""
+    parent = module.parents.get(node)
+    if isinstance(parent, ast.keyword):
+        return _ARGUMENTS.fullmatch(parent.arg or "") is not None
+    if not isinstance(parent, ast.Dict):
+        return False
+    keys = [k for k, v in zip(parent.keys, parent.values, strict=True) if v is node]
+    return any(isinstance(k, ast.Constant) and _ARGUMENTS.fullmatch(str(k.value)) for k in keys)
 
 
 def _engine_settings(module: Module, node: ast.AST) -> bool:

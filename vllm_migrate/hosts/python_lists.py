@@ -15,7 +15,7 @@ from vllm_migrate.hosts.python_flow import Build, Event
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_region import has_text
 from vllm_migrate.hosts.python_source import Module
-from vllm_migrate.hosts.python_spliced import Texts, function_of, joined_list, returned, split_text
+from vllm_migrate.hosts.python_spliced import Texts, function_of, joined_list, property_of, returned, split_text
 from vllm_migrate.launch import find_launch
 from vllm_migrate.model import Word
 from vllm_migrate.text import Edit
@@ -246,6 +246,10 @@ class Lists(Elements):
             found = [line for b, e in reach for line in self.build(b, e) if self._listy(b)]
             if found:
                 return [_Line(line.words, [*line.names, node]) for line in found][:_LIMIT]
+            held_by = property_of(self.module, node) if isinstance(node, ast.Attribute) else None
+            got = self._given(held_by, node) if held_by is not None else None
+            if got is not None:
+                return got
         return [_Line([self._hole(node, splits=True)])]
 
     def held(self, node: ast.expr) -> list[Word] | None:
@@ -269,7 +273,7 @@ class Lists(Elements):
         self.used.update(lines[0].names)
         return words
 
-    def _given(self, function: ast.FunctionDef, call: ast.Call) -> list[_Line] | None:
+    def _given(self, function: ast.FunctionDef, call: ast.expr) -> list[_Line] | None:
         """Return the words of the lists that a function returns, one line for each variant that names a program."""
         if function in self._running:
             return None
@@ -296,7 +300,7 @@ class Lists(Elements):
 
     def _others(self, function: ast.FunctionDef) -> list[ast.expr]:
         """Return the uses of a function that are no part of a launch."""
-        calls = {c.func for c in self.used if isinstance(c, ast.Call)}
+        calls = {c.func if isinstance(c, ast.Call) else c for c in self.used}
         return [use for use in self.module.loads.get(function.name, ()) if use not in calls]
 
     def _listy(self, build: Build) -> bool:

@@ -137,12 +137,35 @@ def function_of(module: Module, call: ast.Call) -> Function | None:
     return None
 
 
-def _one(found: Iterable[Function]) -> Function | None:
+def property_of(module: Module, node: ast.Attribute) -> Function | None:
+    """Return the property that an attribute is, where one class of the module has it and nothing sets it."""
+    if not isinstance(node.ctx, ast.Load) or not isinstance(node.value, ast.Name):
+        return None
+    found = _one(
+        (
+            member
+            for holder in module.tree.body
+            if isinstance(holder, ast.ClassDef)
+            for member in holder.body
+            if isinstance(member, ast.FunctionDef) and member.name == node.attr
+        ),
+        _PROPERTIES,
+    )
+    return found if found is not None and found.decorator_list else None
+
+
+_PROPERTIES = ("property", "cached_property")
+
+
+def _one(found: Iterable[Function], decorators: tuple[str, ...] = ("staticmethod", "classmethod")) -> Function | None:
     functions = list(found)
     if len(functions) != 1 or _yields(functions[0]):
         return None
-    named = (d.id for d in functions[0].decorator_list if isinstance(d, ast.Name))
-    return functions[0] if all(n in ("staticmethod", "classmethod") for n in named) else None
+    for decorator in functions[0].decorator_list:
+        name = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
+        if name not in decorators:
+            return None
+    return functions[0]
 
 
 def _own(function: Function) -> Iterator[ast.AST]:
