@@ -23,6 +23,7 @@ from vllm_migrate.hosts import markdown
         ("```yaml\nimage: vllm/vllm-openai:v0.9.0\nargs: [--a, '1']\n```", ["--a", "1"]),
         ('```dockerfile\nFROM vllm/vllm-openai:v0.9.0\nCMD ["--a", "1"]\n```', ["--a", "1"]),
         ("```bash\nvllm serve m --a 1", ["m", "--a", "1"]),
+        ("```\nimage: vllm/vllm-openai:v0.9.0\nargs: [--a, '1']\n```", ["--a", "1"]),
         ("```bash\nvllm\u00a0serve m\u00a0--a 1\n```", ["m", "--a", "1"]),
         ("```bash\nvllm serve m --a 1 ```\nand text", ["m", "--a", "1"]),
     ],

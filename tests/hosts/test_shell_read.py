@@ -67,6 +67,7 @@ LAUNCHES = [
     ("bash <<'EOF'\nvllm serve m\nEOF", "m"),
     ("cat > run.sh <<EOF\nvllm serve $M --a \\$B\nEOF", "$M --a $B"),
     ("cat <<'EOF' | sudo tee /opt/run.sh\nvllm serve m\nEOF", "m"),
+    ('cat > "$FILE" <<EOF\nsetup; \\\nvllm serve m --a 1\nEOF', "m --a 1"),
     ('serve() { vllm serve "$@"; }\nserve m --a 1', "m --a 1"),
     ("vllm serve m \\\n  `# why` \\\n  --a 1", "m --a 1"),
 ]
@@ -85,6 +86,7 @@ def test_launches(text: str, expected: str) -> None:
         "echo vllm serve m",
         "echo 'vllm serve m'",
         "cat <<EOF\nvllm serve m\nEOF",
+        "cat > $FILE <<EOF\nRun vllm serve m --a 1 now\nEOF",
         "pkill -f 'vllm serve'",
         "USAGE='vllm serve m'\necho \"$USAGE\"",
         "die 'vllm serve failed'",

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from vllm_migrate.hosts import Context, host_for, read_guest
 from vllm_migrate.hosts.markdown_blocks import Block, Row, directive_blocks, markdown_blocks
 from vllm_migrate.hosts.shown import LinesRegion, Mark, Names, lines_region
+from vllm_migrate.hosts.yaml_names import looks_like_yaml
 from vllm_migrate.launch import find_launch, launchers
 from vllm_migrate.model import Reading
 from vllm_migrate.text import Region
@@ -81,7 +82,10 @@ def _block(region: Region, block: Block, context: Context) -> Reading | None:
         return module.read(guest, context) if module is not None and module.NAME != NAME else None
     if not host and block.language in ("", "text", "txt", "plaintext", "none"):
         shown = [text[a:b].strip() for a, b, _ in block.rows]
-        host = "shell" if any(_is_command(line) for line in shown) else ""
+        if looks_like_yaml("\n".join(text[a:b] for a, b, _ in block.rows)):
+            host = "yaml"
+        elif any(_is_command(line) for line in shown):
+            host = "shell"
     if host == "shell":
         script = _script(region, block)
         return None if script is None else read_guest("shell", script, context)

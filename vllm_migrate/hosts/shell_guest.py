@@ -9,13 +9,14 @@ from vllm_migrate.hosts import Context, host_for, read_config, read_dockerfile, 
 from vllm_migrate.hosts.shell_region import heredoc_region
 from vllm_migrate.hosts.shell_script import LIMIT, Outer, Script
 from vllm_migrate.hosts.shell_tree import Node, Redirect
-from vllm_migrate.launch import basename, launchers
+from vllm_migrate.launch import basename, find_launch, launchers
 from vllm_migrate.model import Reading
 from vllm_migrate.text import Region
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.shell_read import Reader
 
+_UNNAMED = re.compile(r"[^./]*x")
 _APPLIERS = frozenset(("kubectl", "oc", "helm", "docker-compose", "k3s", "minikube", "kustomize"))
 _SCRIPT_RUNNERS = frozenset(("ssh", "sbatch", "srun", "su", "runuser", "qsub", "bsub", "at", "batch"))
 
@@ -40,6 +41,9 @@ def read_heredoc(reader: Reader, node: Node, texts: list[str], redirect: Redirec
         script.context.image,
         script.context.sibling_reader,
     )
+    if not kind and _UNNAMED.fullmatch(path) and _starts(region.text):
+        # The name of the file is only known at run time; what stands in it are commands.
+        kind = "shell"
     if kind == "shell" and script.depth <= LIMIT:
         outer = Outer(script, node, lexeme)
         inner = Script.of(region, script.context, outer, script.depth + 1)
@@ -53,6 +57,18 @@ def read_heredoc(reader: Reader, node: Node, texts: list[str], redirect: Redirec
         reading = _read(kind, path, region, context)
     if reading is not None:
         reader._guest(reading, region.text)
+
+
+def _starts(text: str) -> bool:
+    """Tell whether a line of a text is a launch with options."""
+    for line in re.sub(r"\\\n", " ", text).split("\n"):
+        words = line.split()
+        found = find_launch(words) if words else None
+        if found is None or not any(w.startswith("--") for w in words[found.first :]):
+            continue
+        if found.program == 0 or words[found.program - 1].endswith((";", "&", "|")):
+            return True
+    return False
 
 
 def _given_as_config(text: str, path: str) -> bool:
