@@ -191,3 +191,57 @@ def test_no_text_of_a_template_crashes(pieces: list[str]) -> None:
     spreading([text])
     yaml.read(Region.whole(source), Context("templates/a.yaml"))
     helm.read(Region.whole(source), Context("templates/_a.tpl"))
+
+
+MOVING = """\
+kind: Deployment
+spec:
+  template:
+    spec:
+      containers:
+        - name: vllm
+          image: "{{ .Values.image.repository }}:{{ .Values.image.tag }}"
+          args:
+            - --model=m
+            {{- if .Values.old }}
+            - --chat-template-text-format={{ .Values.old }}
+            {{- end }}
+            {{- if .Values.new }}
+            - --chat-template-content-format={{ .Values.new }}
+            {{- end }}
+"""
+
+
+def moved(folder: Path, **files: str) -> tuple[Report, dict[str, str]]:
+    values = "image:\n  repository: vllm/vllm-openai\n  tag: v0.33.0\nold: string # as it is\n"
+    made = chart(folder, **{"values.yaml": values, "templates/deployment.yaml": MOVING, **files})
+    report = run([made], made, replace(Config(), fix=True, unsafe_fixes=True, to=("0.33.0",)))
+    return report, {f.path: f.fixed.text for f in report.files if f.fixed is not None}
+
+
+def test_a_value_moves_to_the_key_that_is_printed_as_the_new_option(tmp_path: Path) -> None:
+    report, texts = moved(tmp_path, **{"values-a.yaml": "old: openai\n", "ci/b.yaml": "new: string\n"})
+    assert texts["values-a.yaml"] == "new: openai\n"
+    assert texts["values.yaml"].endswith("new: string # as it is\n")
+    assert ".old" not in texts["templates/deployment.yaml"]
+    (finding,) = report.findings()
+    assert finding.fix is not None and finding.fix.safety == "unsafe"
+    assert {path for path, _ in finding.fix.edits} == set(texts)
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({"values-a.yaml": "new: openai\n"}, "prints both"),
+        ({"values-a.yaml": "old: ''\n"}, "takes back"),
+        ({"templates/b.yaml": "kind: ConfigMap\ndata:\n  a: {{ .Values.old }}\n"}, "uses it too"),
+        ({"values.schema.json": '{"properties": {"old": {"type": "string"}}}'}, "values.schema.json names it"),
+        ({"values-a.yaml": "old: openai\nnew: openai\n", "templates/b.yaml": "{{ .Values }}"}, "uses it too"),
+        ({"templates/deployment.yaml": MOVING.replace("if .Values.new", "if gt .Values.n 1")}, "must print"),
+        ({"templates/deployment.yaml": MOVING.replace(".Values.new", ".Values.other.new")}, "must print"),
+    ],
+)
+def test_a_value_that_cannot_move_stays_with_its_option(tmp_path: Path, files: dict[str, str], why: str) -> None:
+    report, texts = moved(tmp_path, **files)
+    assert not texts
+    assert any(why in f.withheld for f in report.findings()), [f.withheld for f in report.findings()]
