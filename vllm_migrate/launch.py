@@ -258,6 +258,12 @@ def _pod_run(texts: Sequence[str], i: int) -> Launch | None:
     return Launch(found.entry_point, end, end + 1 + found.first, None, *given, found.wrapper)
 
 
+def _ours(found: Launch | None, texts: Sequence[str]) -> Launch | None:
+    """Return a launch unless one of its options belongs to another program that goes by the same name."""
+    others: frozenset[str] = launchers()["others_options"]
+    return found if found is not None and others.isdisjoint(texts[found.first :]) else None
+
+
 def find_launch(texts: Sequence[str]) -> Launch | None:
     """Return the vLLM launch in the words of one simple command, or None.
 
@@ -265,6 +271,10 @@ def find_launch(texts: Sequence[str]) -> Launch | None:
     as private-use letters. Wrappers (`exec`, `nohup`, `env`, `srun …`, `docker run … IMAGE`) are looked
     through; programs that only talk about a command (`echo`, `grep`) are not.
     """
+    return _ours(_find(texts), texts)
+
+
+def _find(texts: Sequence[str]) -> Launch | None:
     if not texts:
         return None
     data = launchers()
@@ -323,7 +333,7 @@ def find_launch(texts: Sequence[str]) -> Launch | None:
         found = _program_at(texts, i)
         if found is not None:
             given = tuple(assignments), tuple(glued)
-            if not found.entry_point or not data["others_options"].isdisjoint(texts[found.first :]):
+            if not found.entry_point:
                 return None
             return Launch(found.entry_point, i, found.first, image, *given, found.wrapper)
         if _ASSIGNMENT.match(word) and (i > 0):
@@ -375,7 +385,7 @@ def container_launch(texts: Sequence[str], image: str, command: int) -> Launch |
         if first == "serve":
             return Launch("serve", 0, 1)
         if first.startswith(("-", "\ue000")) or (_looks_like_model(first) and not _names_program(texts, 0)):
-            return Launch("serve", 0, 0, by_image=True)
+            return _ours(Launch("serve", 0, 0, by_image=True), texts)
     return None
 
 

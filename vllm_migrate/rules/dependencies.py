@@ -12,7 +12,7 @@ from vllm_migrate.rules.context import Context, PinContext
 from vllm_migrate.rules.distribution import join, join_moves, wanted_channel
 from vllm_migrate.rules.pin_tools import Verdict, finding
 from vllm_migrate.rules.registry import Rule
-from vllm_migrate.rules.source_build import old_python, other_device, toolchains
+from vllm_migrate.rules.source_build import old_python, plugin_beside, toolchains
 from vllm_migrate.rules.specifiers import Spec, conflict, ordered, python_text, specifier_of
 from vllm_migrate.versions import (
     RequirementVersion,
@@ -217,7 +217,7 @@ def _requirement(
     if wanted is None or mine is None or not wanted or not mine or not conflict(mine, wanted):
         return
     code = _CODES.get(requirement.name, "VM706")
-    if code in _TORCH and other_device(ctx):
+    if code in _TORCH and plugin_beside(ctx):
         return
     spec = ordered(wanted)
     subject = requirement.name + re.sub(r"\s+", "", text[requirement.start : requirement.end])
