@@ -252,7 +252,8 @@ def verdict_of(ctx: PinContext) -> Verdict | None:
         found = requirement_of(pin)
         if found is None:
             return None
-        verdict = judge_requirement(*found, target, ctx.device or _device(ctx, pin))
+        device = ctx.device or _device(ctx, pin)
+        verdict = judge_requirement(*found, target, device, wider=pin.conditional)
         if verdict is not None and verdict.text is not None and found[1] != pin.whole:
             verdict.text = pin.prefix + verdict.text + pin.suffix
         if verdict is not None and verdict.safety == "safe" and pin.conditional:

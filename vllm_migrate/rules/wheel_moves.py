@@ -95,10 +95,13 @@ def _rocm_local(data: Distribution, channel: str, target: str) -> Local:
     return Local(same, "VM506", "warning", says)
 
 
-def judge_requirement(req: RequirementVersion, text: str, target: str, device: str = "") -> Verdict | None:
+def judge_requirement(
+    req: RequirementVersion, text: str, target: str, device: str = "", *, wider: bool = False
+) -> Verdict | None:
     """Return what is to be said of a requirement on vLLM, None where it may stay.
 
     Args: text: what its offsets count in. device: what the wheel is for where an index beside it says so.
+    wider: a range keeps its lower bound, for a project that promises to go with several releases.
     """
     clauses = [c for c in req.clauses if c.op != "!="]
     if not clauses or any(c.version == "*" for c in clauses):
@@ -106,7 +109,7 @@ def judge_requirement(req: RequirementVersion, text: str, target: str, device: s
     subject = "vllm" + re.sub(r"\s+", "", text[req.start : req.end])
     if req.version:
         return _exact(req, text, subject, target, device)
-    return _range(req, clauses, text, subject, target, device)
+    return _range(req, clauses, text, subject, target, device, wider)
 
 
 def _exact(req: RequirementVersion, text: str, subject: str, target: str, device: str) -> Verdict | None:
@@ -153,7 +156,7 @@ def _prefix_allows(version: str, target: str) -> bool:
 
 
 def _range(
-    req: RequirementVersion, clauses: list[Clause], text: str, subject: str, target: str, device: str
+    req: RequirementVersion, clauses: list[Clause], text: str, subject: str, target: str, device: str, wider: bool
 ) -> Verdict | None:
     """A range moves only when the target lies outside it: both bounds then, each in its own spelling."""
     allowed = [_allows(c, target) for c in clauses]
@@ -171,7 +174,8 @@ def _range(
         local.message = f"{subject} leaves {target} out, whose plain wheel is CUDA {new.cuda if new else '?'}"
     written = text
     for clause in sorted(clauses, key=lambda c: -c.start):
-        bound = _bound(clause, target)
+        low = wider and clause.op in (">", ">=")
+        bound = clause.version if low else _bound(clause, target)
         if bound is None:
             says = f"{subject} leaves {target} out"
             return Verdict("VM505", "info", subject, says, withheld="write the range by hand")
