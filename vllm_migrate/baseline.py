@@ -58,6 +58,8 @@ def load(path: Path | None) -> Baseline:
         if data["version"] != _VERSION:
             raise BaselineError(f"{path}: baseline version {data['version']!r} is not known")
         return Baseline(Counter({e["fingerprint"]: int(e.get("count", 1)) for e in data["findings"]}))
+    except FileNotFoundError as error:
+        raise BaselineError(f"{path}: {error.strerror}; --write-baseline writes one") from None
     except OSError as error:
         raise BaselineError(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:

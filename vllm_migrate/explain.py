@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from typing import Any
 
@@ -60,7 +61,10 @@ def explanation(what: str, config: Config) -> str:
             parts.append("".join(_life(life, answers, bool(entries)) for life in lives))
     parts += [_about(entry, catalog) for entry in entries]
     if not parts:
-        raise UnknownSubject(f"nothing is known about {what!r}{_near(what, migrations, catalog)}")
+        near = _near(what, migrations, catalog)
+        if re.fullmatch("VM[0-9]+", what, re.IGNORECASE):
+            near = "; `vllm-migrate rules` lists the codes"
+        raise UnknownSubject(f"nothing is known about {what!r}{near}")
     return "\n".join(parts)
 
 

@@ -181,7 +181,7 @@ def _fix_text(job: Job, report: Report) -> int:
 def read_report(job: Job, config: Config, *, again: bool = False) -> Report:
     """Run the engine over the job's paths. Notices are told once."""
     if not again:
-        check_settings(config)
+        job.say(check_settings(config))
     if job.stdin is not None:
         from vllm_migrate.engine import run_text
 
@@ -293,15 +293,22 @@ def _prune_baseline(job: Job) -> int:
     return CLEAN
 
 
-def check_settings(config: Config) -> None:
-    """Raise an error for releases the catalog cannot answer for, and for selectors that select nothing."""
+def check_settings(config: Config) -> list[str]:
+    """Return notices about releases that are read as another one.
+
+    Raises an error for releases the catalog cannot answer for, and for selectors that select nothing.
+    """
+    told = []
     targets = [*config.to, *(r.to for r in config.paths.values() if r.to)]
     if targets:
         from vllm_migrate.catalog import load
+        from vllm_migrate.versions_key import key
 
         catalog = load(config.catalog)
         for version in targets:
-            catalog.release(version)
+            used = catalog.release(version).version
+            if key(version) != key(used):
+                told.append(f"vLLM {version} is not in the catalog: judged against {used}, the nearest")
     for origin in [config.from_, *(r.from_ for r in config.paths.values())]:
         if origin is not None:
             _version(origin)
@@ -309,6 +316,7 @@ def check_settings(config: Config) -> None:
     selectors = [*config.select, *config.ignore, *in_files]
     if selectors:
         _check_selectors(config, selectors)
+    return told
 
 
 def _version(text: str) -> None:

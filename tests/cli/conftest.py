@@ -24,7 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run(here: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
     monkeypatch.setitem(sys.modules, "vllm_migrate.engine", standin)
-    monkeypatch.setattr("vllm_migrate.runs.check_settings", lambda config: None)
+    monkeypatch.setattr("vllm_migrate.runs.check_settings", lambda config: [])
 
     def call(*arguments: str, stdin: bytes = b"") -> Ran:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))

@@ -199,6 +199,12 @@ def test_several_targets_are_for_check(run: Run, here: Path) -> None:
     assert run("fix", "--to", "0.30.0", "--to", "0.33.0").status == 2
 
 
+def test_a_folder_without_vllm_is_told(run: Run, here: Path) -> None:
+    (here / "a.sh").write_bytes(b"echo hello\n")
+    ran = run("check")
+    assert (ran.status, ran.err) == (0, "Nothing found: no file here speaks of vLLM.\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -208,11 +214,12 @@ def test_several_targets_are_for_check(run: Run, here: Path) -> None:
         (["check", "-", "a.sh"], "`-` stands alone"),
         (["check", "a.sh", "--stdin-filename", "x"], "--stdin-filename"),
         (["check", "--config", "none.yaml"], "none.yaml: No such file"),
-        (["check", "--baseline", "none.json"], "none.json: No such file"),
+        (["check", "--baseline", "none.json"], "none.json: No such file or directory; --write-baseline writes one"),
         (["check", "--write-baseline"], "need --baseline"),
         (["check", "--fail-on", "never"], "never"),
         (["nonsense"], "No such command"),
         (["explain"], "Missing argument"),
+        (["explain", "VM999"], "`vllm-migrate rules` lists the codes"),
     ],
 )
 def test_bad_usage_exits_with_2_and_says_why(

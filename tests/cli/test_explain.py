@@ -199,8 +199,14 @@ def test_an_unknown_target_is_refused_before_anything_is_read(settings: dict[str
         check_settings(Config(**settings))
 
 
+def test_a_release_that_is_read_as_another_one_is_told() -> None:
+    told = check_settings(Config(to=("0.17.9",)))
+    assert len(told) == 1
+    assert told[0].startswith("vLLM 0.17.9 is not in the catalog: judged against 0.17.")
+
+
 def test_the_release_to_leave_may_lie_outside_the_catalog() -> None:
-    check_settings(Config(from_="0.5.3post1", to=("v0.18.0",)))
+    assert check_settings(Config(from_="0.5.3post1", to=("v0.18.0", "0.18"))) == []
     with pytest.raises(ConfigError, match="stable"):
         check_settings(Config(from_="stable"))
 

@@ -24,6 +24,8 @@ def checked(report: Report, settings: Config) -> list[str]:
     """Return the closing lines of `check`."""
     found = counts(report)
     where = f"{number(found['files'], 'file')} read, {number(found['sites'], 'launch', 'launches')}"
+    if not report.files:
+        return ["Nothing found: no file here speaks of vLLM." + _hidden(report)]
     if not report.findings():
         return [f"Nothing found ({where})." + _hidden(report)]
     kinds = ", ".join(number(found[s + "s"], s) for s in ("error", "warning", "info") if found[s + "s"])
