@@ -24,6 +24,7 @@ from vllm_migrate.catalog import load as load_catalog  # noqa: E402
 from vllm_migrate.catalog.removals import ANY, Removal, history  # noqa: E402
 from vllm_migrate.config import Config, from_mapping, with_options  # noqa: E402
 from vllm_migrate.engine import run  # noqa: E402
+from vllm_migrate.examples import example as line_example  # noqa: E402
 from vllm_migrate.explain import case_words  # noqa: E402
 from vllm_migrate.findings import Report  # noqa: E402
 from vllm_migrate.migrations import Migration, Migrations  # noqa: E402
@@ -356,6 +357,9 @@ def migration(entry: Migration) -> str:
     if entry.cases:
         written = "".join(f"- {prose(case_words(case))}\n" for case in entry.cases)
         parts.append(f"What `fix` writes, the first that applies:\n\n{written}")
+    shown = line_example(entry, load_catalog())
+    if shown is not None:
+        parts.append(f"For example ({shown.safety}):\n\n{fence('diff', f'- {shown.before}{chr(10)}+ {shown.after}')}")
     if entry.evidence:
         parts.append("Evidence: " + "; ".join(prose(text) for text in entry.evidence) + "\n")
     return "\n".join(parts)

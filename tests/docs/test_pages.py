@@ -19,6 +19,7 @@ from ruamel.yaml import YAML
 from vllm_migrate.catalog import load as load_catalog
 from vllm_migrate.catalog.removals import history
 from vllm_migrate.cli import cli
+from vllm_migrate.migrations import load as load_migrations
 from vllm_migrate.rules.registry import rules
 
 ROOT = DOCS.parent
@@ -37,8 +38,17 @@ def generate() -> ModuleType:
 @pytest.fixture(scope="module")
 def reference(generate: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reference")
-    generate.write(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        # Hundreds of small runs; one is looked at below.
+        patch.setattr(generate, "line_example", lambda *_: None)
+        generate.write(folder)
     return folder
+
+
+def test_an_entry_shows_a_line_before_and_after(generate: ModuleType) -> None:
+    shown = generate.migration(load_migrations().by_id["swap-space"])
+    assert "- vllm serve my-model --swap-space 4\n+ vllm serve my-model\n" in shown
+    assert "(migration-swap-space)=" in shown and "**What to do:** Delete it." in shown
 
 
 def test_every_rule_has_a_page_that_says_what_it_does_and_shows_it(reference: Path) -> None:
