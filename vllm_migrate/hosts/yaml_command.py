@@ -45,7 +45,7 @@ class Commands:
     def read(self, node: Node, path: Path) -> Command:
         entry = node.find("entrypoint", "entryPoint", "EntryPoint")
         cmd = node.find("command", "Command")
-        args = node.find("args", "Args")
+        args = node.find("args", "Args") or self._arguments(node, cmd)
         composed = entry is not None or self.reader.compose or (cmd is not None and cmd.name == "Command")
         if path and len(path) > 1 and path[-2] == "containerDefinitions":
             composed = True
@@ -67,6 +67,11 @@ class Commands:
             if head and not (words and words[0].text.startswith("-")):
                 made.count = len(words)
         return made
+
+    def _arguments(self, node: Node, cmd: Pair | None) -> Pair | None:
+        """Return the list that follows a command under another name than `args`."""
+        found = node.find("arguments") if cmd is not None and cmd.node.kind == "sequence" else None
+        return found if found is not None and found.node.kind == "sequence" else None
 
     def script(self, command: Command) -> Region | None:
         """Return the text of the script a container runs, or None."""

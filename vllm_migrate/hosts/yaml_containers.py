@@ -22,6 +22,7 @@ from vllm_migrate.launch import (
     find_launch,
     holds_vllm,
     is_server_image,
+    launchers,
     script_of,
     split_image,
     wrapped_launch,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
 
 _SERVER = "vllm/vllm-openai"
+_KNOWN = frozenset(("busybox", "alpine", "curl", "nginx", "redis", "ubuntu", "debian", "bash", "kubectl", "ray"))
+"""Images that are none of a model server, whatever the workload is called."""
 
 
 class Containers:
@@ -235,8 +238,30 @@ class Containers:
             if any(is_hole(c) for c in image) or "$" in image or "{{" in image:
                 named = self._hint(node, path)
                 return "vllm" if named or self._names_vllm(node) else ""
-            return "other" if not self._named(node) else "vllm"
+            if self._named(node):
+                return "vllm"
+            return "" if self._pod_named(node, image) else "other"
         return "vllm" if self._hint(node, path) else ""
+
+    def _pod_named(self, node: Node, image: str) -> bool:
+        """Tell whether the only container of a workload named for vLLM runs an image whose name says nothing."""
+        words = set(re.split(r"[^a-z0-9.]+", split_image(image)[0].lower()))
+        if words & (launchers()["other_engines"] | _KNOWN) or node.find("command", "Command") is not None:
+            return False
+        holder = node.holder
+        if holder is None or holder.kind != "sequence" or len(holder.items) != 1:
+            return False
+        here: Node | None = holder.holder
+        while here is not None:
+            meta = here.get("metadata")
+            if meta is not None and meta.kind == "mapping":
+                labels = meta.get("labels")
+                said = [meta.scalar("name")]
+                said += [p.node.text for p in labels.pairs if p.name.endswith(("app", "name"))] if labels else []
+                if any(names.our_program(n) and not names.other_program(n) for n in said):
+                    return True
+            here = here.holder
+        return False
 
     def _names_vllm(self, node: Node) -> bool:
         pair = node.find("image", "Image", "baseImage")

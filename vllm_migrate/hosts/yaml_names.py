@@ -62,6 +62,11 @@ _FOR_ANOTHER = re.compile(
     r"(?:extra|additional)?(?:run|docker|dockerrun|podman|container|device|build|pip|helm|nccl|srun|sbatch|slurm|mpi)"
     r"(?:extra|additional)?(?:args|arguments|options|opts|flags|parameters|params)"
 )
+ENGINES = (
+    "engine", "backend", "runtime", "backendName", "backend_name", "inferenceEngine", "inference_engine", "framework",
+    "modelFormat",
+)  # fmt: skip
+_PACKAGES = frozenset(("requirements", "packages", "dependencies", "systempackages", "pip", "pippackages"))
 NOT_PROGRAMS = ("hooks", "repos", "with")
 
 
@@ -105,13 +110,19 @@ def looks_like_yaml(text: str) -> bool:
     return _YAML_HEAD.match(lines[0]) is not None and keyed * 2 > len(lines)
 
 
+def holds_packages(key: str) -> bool:
+    """Tell whether a key is called like a list of packages to install, among which options of pip may stand."""
+    return normal(key) in _PACKAGES
+
+
 def settings_kind(key: str) -> str:
     """Return "strong" for a key that is called like a mapping of engine settings, "weak" for one that
     may be any program's, else "".
     """
     name = normal(key)
-    if name == "vllmxargs":
-        return ""  # a field of a request
+    if name.endswith("xargs"):
+        # A field of requests.
+        return ""
     if name in ("vllm", "enginekwargs", "vllmengine"):
         return "strong"
     if name in _PLAIN_SETTINGS:
@@ -127,7 +138,7 @@ def other_program(key: str) -> bool:
     parts = [p for p in re.split(r"[^a-z0-9]+|(?<=[a-z])(?=[A-Z])", re.sub(r"(?<=[a-z])(?=[A-Z])", "-", key)) if p]
     words = {p.lower() for p in parts} | {w for p in parts for w in re.split(r"[^a-z]", p.lower()) if w}
     return any(part in words or ("-" in part and part in name) for part in launchers()["not_server_images"]) or bool(
-        words & {"router", "routerspec", "epp", "redis", "nginx", "envoy", "prometheus", "grafana", "postgres", "webui"}
+        words & {"router", "routerspec", "epp", "redis", "nginx", "envoy", "prometheus", "grafana", "postgres", "webui", "frontend"}
     )
 
 

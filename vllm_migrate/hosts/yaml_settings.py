@@ -85,7 +85,7 @@ class Settings:
         if node.kind != "sequence" or id(node) in self.reader.done or not node.items:
             return False
         scalars = [u.node for u in node.items if u.node.kind == "scalar"]
-        if len(scalars) != len(node.items) or names.for_another(pair.name):
+        if len(scalars) != len(node.items) or names.for_another(pair.name) or names.holds_packages(pair.name):
             return False
         texts = [s.text for s in scalars]
         if not any(_OPTION.match(t) for t in texts) or not texts[0].startswith("-"):
@@ -182,8 +182,11 @@ class Settings:
     def _is_settings(self, node: Node, pair: Pair, path: Path) -> bool:
         if pair.node.kind != "mapping" or not pair.node.merged() or id(pair.node) in self.reader.done:
             return False
-        if self.reader.workflow and path[-1:] == ("services",):
-            # A container beside a job, which takes no arguments.
+        if self.reader.workflow and path[-1:] in (("services",), ("jobs",)):
+            # A container beside a job, which takes no arguments; a job.
+            return False
+        if self.reader.compose and path[:1] == ("services",):
+            # What a service is made of has names of its own: `logging.options`, `depends_on`.
             return False
         kind = names.settings_kind(pair.name)
         if not kind or names.is_prose(pair.name) or self.reader.is_container(pair.node, (*path, pair.name)):
@@ -191,7 +194,7 @@ class Settings:
         if self._says(pair.node) == "other" or self._program(node, (*path, pair.name)) == "other":
             return False
         inner = pair.node.merged()
-        if any(self._is_settings_name(p) for p in inner):
+        if any(self._is_settings_name(p) or self._holds_settings(pair, p) for p in inner):
             return False
         if kind == "weak":
             if self._program(node, (*path, pair.name)) != "vllm":
@@ -199,6 +202,17 @@ class Settings:
             upper = sum(1 for p in inner if p.name.isupper())
             return upper * 2 < len(inner) and bool(self._own(pair.node))
         return bool(self._own(pair.node)) or any(self._is_list(p) or self._is_string(p) for p in inner)
+
+    def _holds_settings(self, pair: Pair, inner: Pair) -> bool:
+        """Tell whether a chart's section named for vLLM keeps the options one level further in."""
+        name = names.normal(inner.name)
+        return (
+            names.normal(pair.name) == "vllm"
+            and inner.node.kind == "mapping"
+            and bool(inner.node.pairs)
+            and name.endswith(("args", "arguments", "flags", "options", "kwargs"))
+            and bool(names.settings_kind(inner.name))
+        )
 
     def _is_settings_name(self, pair: Pair) -> bool:
         return pair.node.kind == "mapping" and names.settings_kind(pair.name) == "strong"
@@ -220,6 +234,9 @@ class Settings:
             if not re.fullmatch(r"(?:--)?[A-Za-z][\w.-]*", pair.name) or self._is_list(pair) or self._is_string(pair):
                 continue
             if self._is_settings_name(pair) or (pair.node.kind == "scalar" and names.is_script(pair.name)):
+                continue
+            if pair.node.kind == "sequence" and names.settings_kind(pair.name):
+                # A list of options that is empty, or of another form.
                 continue
             out.append(pair)
         return out
