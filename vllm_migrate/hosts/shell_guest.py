@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _UNNAMED = re.compile(r"[^./]*x")
 _APPLIERS = frozenset(("kubectl", "oc", "helm", "docker-compose", "k3s", "minikube", "kustomize"))
+_SPOKEN = {"YAML": "yaml", "YML": "yaml", "PY": "python", "PYTHON": "python", "DOCKERFILE": "dockerfile"}
+"""What the word that ends a here-document says of it where the name of the file does not tell."""
 _SCRIPT_RUNNERS = frozenset(("ssh", "sbatch", "srun", "su", "runuser", "qsub", "bsub", "at", "batch"))
 
 
@@ -28,6 +30,8 @@ def read_heredoc(reader: Reader, node: Node, texts: list[str], redirect: Redirec
     script = reader.script
     body = script.text[heredoc.body.start : heredoc.body.end]
     kind, path = _destination(node, texts)
+    if path and not kind and "." not in path.rpartition("/")[2]:
+        kind = _SPOKEN.get(heredoc.word.text.upper().strip("_"), "")
     # A file of options for `--config` need not name vLLM.
     if "vllm" not in body.lower() and "VISIBLE_DEVICES" not in body and not path.endswith((".yaml", ".yml", ".json")):
         return
