@@ -132,13 +132,18 @@ def settings_kind(key: str) -> str:
     return ""
 
 
+_BESIDE = frozenset((
+    "router", "routerspec", "epp", "redis", "nginx", "envoy", "prometheus", "grafana", "postgres", "webui", "frontend",
+))  # fmt: skip
+
+
 def other_program(key: str) -> bool:
     """Tell whether a key or name speaks of a program that only stands beside vLLM."""
     name = key.lower()
     parts = [p for p in re.split(r"[^a-z0-9]+|(?<=[a-z])(?=[A-Z])", re.sub(r"(?<=[a-z])(?=[A-Z])", "-", key)) if p]
     words = {p.lower() for p in parts} | {w for p in parts for w in re.split(r"[^a-z]", p.lower()) if w}
     return any(part in words or ("-" in part and part in name) for part in launchers()["not_server_images"]) or bool(
-        words & {"router", "routerspec", "epp", "redis", "nginx", "envoy", "prometheus", "grafana", "postgres", "webui", "frontend"}
+        words & _BESIDE
     )
 
 
