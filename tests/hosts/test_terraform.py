@@ -122,3 +122,11 @@ def test_template_files() -> None:
 def test_what_is_not_hcl_is_a_problem(text: str) -> None:
     found = of(f"# vllm\n{text}\n")
     assert found.sites == [] and len(found.problems) <= 1
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_templates_of_yaml_without_another_ending(newline: str) -> None:
+    text = "# values\nmodelSpec:\n  - name: m\n    vllmConfig:\n      dtype: ${dtype}\n      extraArgs: [--swap-space=4]\n"
+    found = read(terraform, text.replace("\n", newline), "helm/values-gpu.tpl")
+    assert [w.text for w in found.sites[0].words] == ["--swap-space=4"]
+    assert read(terraform, "# a note about vllm\nserver { listen 80; }\n", "nginx.tpl").problems == []

@@ -544,3 +544,47 @@ def test_code_blocks_of_documents_in_yaml_are_examples() -> None:
     # What an example pins says nothing of what stands beside it.
     assert [p.text for p in shown[0].pins] == ["vllm/vllm-openai:v0.9.0"]
     assert reading.pins == []
+
+
+FILLED = """\
+model_name: {service_name}
+base_image:
+  image: vllm/vllm-openai:v{version}
+docker_server:
+  start_command: >-
+    vllm serve /models/{folder}
+    --max-model-len {length}
+    --swap-space 4
+"""
+
+
+def test_names_in_braces_of_a_template_are_filled_in_later() -> None:
+    reading = read(yaml, FILLED, "templates/config.yaml.tpl")
+    (site,) = reading.sites
+    assert [w.spelled() for w in site.words] == [
+        "/models/{folder}", "--max-model-len", "{length}", "--swap-space", "4",
+    ]  # fmt: skip
+    assert not site.words[2].literal
+    assert reading.problems == []
+
+
+INLINE = """\
+containers:
+  - name: vllm
+    image: vllm/vllm-openai:latest
+    command: [sh, -c]
+    args:
+      - |
+        vllm serve m \\
+          {{- if .tensor }} --tensor-parallel-size {{ .tensor }}{{- end }} \\
+          {{ if .quiet }}--quiet{{ else }}--loud=1{{ end }} \\
+          --dtype {{ if .half }}half{{ else }}auto{{ end }}
+"""
+
+
+def test_conditions_around_options_within_a_line_are_no_part_of_words() -> None:
+    (site,) = read(yaml, INLINE, "templates/pod.yaml").sites
+    assert [w.spelled() for w in site.words] == [
+        "m", "--tensor-parallel-size", "{{ .tensor }}", "--quiet", "--loud=1", "--dtype",
+        "{{ if .half }}half{{ else }}auto{{ end }}",
+    ]  # fmt: skip

@@ -22,6 +22,8 @@ NAME = "terraform"
 
 _SUFFIXES = (".tf", ".hcl", ".tfvars", ".nomad", ".tofu")
 _TEMPLATE = ".tftpl"
+_ANY_TEMPLATE = ".tpl"
+"""Older name of the same; other programs' templates have it too, so what does not parse is no problem of the file."""
 _ENTRY = ("entryPoint", "entrypoint", "entry_point")
 _COMMAND = ("command", "commands", "Cmd", "cmd")
 _ARGS = ("args", "arguments")
@@ -33,12 +35,12 @@ _YAML = re.compile(r"[ \t]*(?:---|#cloud-config|(?:- )?[\w./\"-]+:(?:[ \t]|$)|- 
 
 def claims(path: str, head: str) -> bool:
     low = path.lower()
-    return low.endswith((*_SUFFIXES, _TEMPLATE)) and not low.endswith(".terraform.lock.hcl")
+    return low.endswith((*_SUFFIXES, _TEMPLATE, _ANY_TEMPLATE)) and not low.endswith(".terraform.lock.hcl")
 
 
 def read(region: Region, context: Context) -> Reading:
     """Return what a file's resources start, set and pin; one that is not HCL is a `syntax` problem."""
-    if context.path.lower().endswith(_TEMPLATE):
+    if context.path.lower().endswith((_TEMPLATE, _ANY_TEMPLATE)):
         return _template(region, context)
     out = Reading()
     try:
@@ -52,21 +54,26 @@ def read(region: Region, context: Context) -> Reading:
 
 
 def _template(region: Region, context: Context) -> Reading:
-    name = context.path[: -len(_TEMPLATE)]
+    plain = context.path.lower().endswith(_ANY_TEMPLATE)
+    name = context.path[: -len(_ANY_TEMPLATE if plain else _TEMPLATE)]
     head = region.text.partition("\n")[0]
     module = host_for(name, head)
+    if module is None and _looks_like_yaml(region.text):
+        module = host_for(name + ".yaml", head)
     shell = module is None or module.NAME == "shell"
     names = Names() if shell else Letters()
     text = template(region, 0, len(region.text), names)
     if module is None or shell:
-        return read_shell(text, context) if module is not None or not _looks_like_yaml(text.text) else Reading()
+        return read_shell(text, context) if module is not None or not plain else Reading()
     reading = module.read(text, context)
     finish(reading)
+    if plain:
+        reading.problems = [p for p in reading.problems if p.kind != "syntax"]
     return reading
 
 
 def _looks_like_yaml(text: str) -> bool:
-    lines = [t for t in text.split("\n") if t.strip() and not re.match(r"\s*#(?!cloud-config)", t)]
+    lines = [t for t in text.splitlines() if t.strip() and not re.match(r"\s*#(?!cloud-config)", t)]
     return bool(lines) and _YAML.match(lines[0]) is not None and not lines[0].startswith("#!")
 
 

@@ -69,7 +69,7 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
     from vllm_migrate.hosts.yaml_mask import mask
     from vllm_migrate.hosts.yaml_tree import parse, without_schemas
 
-    masked = mask(region.text)
+    masked = mask(region.text, fields=region.parent is None and context.path.endswith(".tpl"))
     gaps = 0
     if region.parent is not None:
         # Lines that the text around a guest fills in: nothing tells what stands there.

@@ -19,6 +19,7 @@ ODD = {0x85: 0xA0, 0x2028: 0xA0, 0x2029: 0xA0}
 
 _OPEN = re.compile(r"\$?\{\{")
 _COMMENT = re.compile(r"-?\s*/\*")
+_FIELD = re.compile(r"(?<![{$])\{[A-Za-z_]\w*\}(?!\})")
 _CLOSE = re.compile(r"\}\}|\{\{|\\.|\"(?:[^\"\\\n]|\\.)*\"|`[^`]*`")
 _JINJA = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.S)
 _WORD = re.compile(r"\$?\{[{%][-+~]?\s*(/\*|[A-Za-z_]\w*|\$\w*\s*:?=)?")
@@ -156,11 +157,18 @@ def _blocks(actions: list[Action]) -> list[int]:
     return out
 
 
-def mask(text: str) -> Mask:
-    """Return the text with its actions masked; unchanged where there are none."""
+def mask(text: str, *, fields: bool = False) -> Mask:
+    """Return the text with its actions masked; unchanged where there are none.
+
+    fields: `{name}` is filled in too, as programs do that keep their templates in files; not where there are
+    other actions.
+    """
     if "{{" not in text and "{%" not in text:
-        return Mask(text.translate(ODD))
-    matches = _actions(text)
+        if not fields or _FIELD.search(text) is None:
+            return Mask(text.translate(ODD))
+        matches = [m.span() for m in _FIELD.finditer(text)]
+    else:
+        matches = _actions(text)
     if "{%" in text:
         matches += [m.span() for m in _JINJA.finditer(text)]
         matches.sort()
