@@ -126,7 +126,49 @@ def test_what_is_not_hcl_is_a_problem(text: str) -> None:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_templates_of_yaml_without_another_ending(newline: str) -> None:
-    text = "# values\nmodelSpec:\n  - name: m\n    vllmConfig:\n      dtype: ${dtype}\n      extraArgs: [--swap-space=4]\n"
+    text = "# values\nmodelSpec:\n  - name: m\n    vllmConfig: {dtype: \"${dtype}\", extraArgs: [--swap-space=4]}\n"
     found = read(terraform, text.replace("\n", newline), "helm/values-gpu.tpl")
     assert [w.text for w in found.sites[0].words] == ["--swap-space=4"]
     assert read(terraform, "# a note about vllm\nserver { listen 80; }\n", "nginx.tpl").problems == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('vllm_args = ["--swap-space=4", "--port=1"]', ["--swap-space=4", "--port=1"]),
+        ('variable "vllm_extra_args" {\n  default = ["--a", "1"]\n}', ["--a", "1"]),
+        ('variable "vllm_args" {\n  default = "--a 1 --b"\n}', ["--a", "1", "--b"]),
+        (
+            'resource "helm_release" "x" {\n  values = [yamlencode({ spec = [{ repository = "vllm/vllm-openai", '
+            'vllmConfig = { extraArgs = ["--a"] } }] })]\n}',
+            ["--a"],
+        ),
+    ],
+)
+def test_options_that_stand_alone(text: str, told: list[str]) -> None:
+    (site,) = of(text + "\n").sites
+    assert [w.text for w in site.words] == told
+    assert site.open
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'nginx_args = ["--a"]',
+        'vllm_router_args = ["--a"]',
+        'vllm_docker_args = ["--a"]',
+        'variable "vllm_args" {\n  description = "--a 1"\n}',
+        'resource "kubernetes_deployment" "vllm" {\n  container {\n    image = "nginx:1"\n    args = ["--a"]\n  }\n}',
+    ],
+)
+def test_options_of_other_programs(text: str) -> None:
+    assert of(text + "\n").sites == []
+
+
+def test_options_in_variables_of_a_container() -> None:
+    found = of(
+        'primary_container {\n  image = "registry.example.com/vllm:0.11.0"\n'
+        '  environment = { SM_VLLM_SWAP_SPACE = "4" }\n}\n'
+    )
+    (site,) = found.sites
+    assert {e.key: e.value for e in site.entries} == {"swap_space": "4"}

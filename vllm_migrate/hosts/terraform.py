@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from vllm_migrate.hosts import Context, host_for, read_guest, read_python, read_shell
 from vllm_migrate.hosts.filled import finish
 from vllm_migrate.hosts.hcl_env import Settings, Slot
+from vllm_migrate.hosts.hcl_options import read_options
 from vllm_migrate.hosts.hcl_scan import Node, Pair, ScanError, scan
 from vllm_migrate.hosts.hcl_text import Letters, guest, inner, inside, quoted, template, word_of
 from vllm_migrate.hosts.listed import ListContainer, SpotContainer, whole_lines
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.shown import Names
-from vllm_migrate.launch import container_launch, find_launch, is_server_image, launchers, script_of
+from vllm_migrate.launch import container_launch, find_launch, is_server_image, launchers, script_of, split_image
 from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, Word
 from vllm_migrate.text import Edit, Region, Span
+from vllm_migrate.wrapped import carried_site
 
 NAME = "terraform"
 
@@ -49,7 +51,7 @@ def read(region: Region, context: Context) -> Reading:
         place = region.nearest_span(error.offset, error.offset)
         out.problems.append(Problem("syntax", f"not valid HCL: {error.message}", place.start, place.start))
         return out
-    _Reader(region, context, root, out).body(root, None, "")
+    Reader(region, context, root, out).body(root, None, "")
     return out
 
 
@@ -86,7 +88,7 @@ class _Words:
     home: ListContainer | None = None
 
 
-class _Reader:
+class Reader:
     def __init__(self, region: Region, context: Context, root: Node, out: Reading) -> None:
         self.region = region
         self.text = region.text
@@ -95,6 +97,8 @@ class _Reader:
         self.seen: set[int] = set()
         self.count = 0
         self.named = dict(_named(root))
+        self.keys: list[str] = []
+        """What the values around the one that is read are called, labels of blocks among them."""
         self.pinned: set[int] = set()
 
     # what a body holds
@@ -112,10 +116,13 @@ class _Reader:
 
     def _value(self, pair: Pair, holder: Node) -> None:
         node = pair.value
+        depth = len(self.keys)
+        self.keys += [pair.key, *node.labels]
         if node.kind in ("body", "object"):
             self.body(node, holder, pair.key)
-            return
-        self._deeper(node, pair.key, holder)
+        elif not read_options(self, node, holder):
+            self._deeper(node, pair.key, holder)
+        del self.keys[depth:]
 
     def _deeper(self, node: Node, key: str, holder: Node) -> None:
         if id(node) in self.seen:
@@ -175,7 +182,11 @@ class _Reader:
                 site.pins.append(pin)
         for variable in variables:
             variable.only = len(sites) == 1
-        if not sites:
+        carried = carried_site(variables, split_image(image)[0], NAME, owner)
+        if carried is not None:
+            carried.pins = [pin] if pin is not None else []
+            self.out.sites.append(carried)
+        elif not sites:
             self._loose(variables)
 
     def _loose(self, variables: list[Variable]) -> None:
@@ -226,7 +237,7 @@ class _Reader:
     def _words(self, node: Node) -> _Words | None:
         """Return the words of a list, or of what `concat` puts together; None for any other expression."""
         if node.kind == "list":
-            return self._list(node)
+            return self.list_words(node)
         if node.kind in ("string", "heredoc"):
             found = _Words([], [node])
             spot = ListContainer(
@@ -260,7 +271,7 @@ class _Reader:
         word.locked = "given elsewhere"
         return word
 
-    def _list(self, node: Node) -> _Words:
+    def list_words(self, node: Node) -> _Words:
         items = [Span(i.start, i.end) for i in node.items]
         newline = self.region.source.newline
         listing = Listing(self.text, items, node.inner_start, comment="#", newline=newline)
@@ -286,7 +297,7 @@ class _Reader:
         """Read a list that is a whole command, wherever it stands."""
         if not node.items or not self._worth(node) or any(i.kind not in ("string", "other") for i in node.items):
             return
-        part = self._list(node)
+        part = self.list_words(node)
         texts = [w.text for w in part.words]
         launch = find_launch(texts)
         if launch is None or launch.program != 0 or len(texts) <= launch.first:

@@ -59,7 +59,7 @@ STRUCTURE = frozenset((
 ))  # fmt: skip
 _ARGUMENTS = re.compile(r"(?i)arg|flag|opt|param|command|cmd|serve|vllm|engine")
 _FOR_ANOTHER = re.compile(
-    r"(?:extra|additional)?(?:run|docker|dockerrun|podman|container|device|build|pip|helm|nccl|srun|sbatch|slurm|mpi)"
+    r"(?:vllm)?(?:extra|additional)?(?:run|docker|dockerrun|podman|container|device|build|pip|helm|nccl|srun|sbatch|slurm|mpi)"
     r"(?:extra|additional)?(?:args|arguments|options|opts|flags|parameters|params)"
 )
 ENGINES = (

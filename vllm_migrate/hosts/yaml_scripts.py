@@ -159,7 +159,8 @@ class Scripts:
         parts = [p.strip("\"'") for p in node.text.split()]
         if len(parts) < 2 or parts[0].startswith("-"):
             return
-        known = names.is_script(key)
+        # `scripts` of a package holds commands, whatever their names.
+        known = names.is_script(key) or path[-2:-1] in (("scripts",), ("tasks",))
         installs = (known and re.search(r"\b(?:pip3?|uv)\b", node.text) is not None) or self._prepares(key, node.text)
         found = find_launch(parts)
         if (
