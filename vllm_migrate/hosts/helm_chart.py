@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from vllm_migrate.hosts import Context
+from vllm_migrate.hosts.yaml_names import normal
 from vllm_migrate.hosts.yaml_tree import Node, parse
 
 _PLACES = ("", "../", "../../", "../../../")
@@ -52,6 +55,106 @@ def chart_mentions_vllm(context: Context) -> bool:
     reader = context.sibling_reader
     up = "../" * (context.path.split("templates/")[-1].count("/") + 1)
     return reader is not None and "vllm" in (reader(up + "values.yaml") or "").lower()
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What the templates of a chart print. options: the options they spell, as keys would be called in lower
+    case without separators; composed: those in texts that an action puts together, which no reading of a template
+    sees. keys: the names by which they take values. guards: those that decide by what they hold whether
+    something is printed.
+    """
+
+    options: frozenset[str]
+    composed: frozenset[str]
+    keys: frozenset[str]
+    guards: frozenset[str]
+    beside: bool
+    """The values stand in another folder: what becomes of them is not told with the templates."""
+
+    def prints(self, key: str) -> bool:
+        """Tell whether a value of this name is printed as the option of the same name."""
+        return key in self.keys and normal(key) in self.options
+
+    def composes(self, key: str) -> bool:
+        """Tell whether a value of this name is put into a text as the option of the same name."""
+        return key in self.keys and normal(key) in self.composed
+
+    def silent(self, key: str) -> bool:
+        """Tell whether nothing is printed for a value of this name that is empty or false."""
+        return key in self.guards and "no" + normal(key) not in self.options
+
+
+_SPELLED = re.compile(r"(?<![\w-])--([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)")
+_TAKEN = re.compile(r"\.([A-Za-z_]\w*)")
+_COMPOSED = re.compile(r"\bprintf\s+(\"(?:[^\"\\\n]|\\.)*\")")
+_GUARD = re.compile(r"\{\{-?\s*(?:else\s+)?(?:if|with)\s+([^{}]*?)-?\}\}")
+_COMPARES = re.compile(r"\b(?:eq|ne|gt|lt|ge|le|not|or|hasKey|kindIs|typeIs|empty|contains|default)\b")
+_GUARDED = re.compile(r"[.$]([A-Za-z_]\w*)(?![\w.])")
+_MOST = 60
+
+
+def printed(context: Context, key: str = "") -> Printed | None:
+    """Return what the templates print of the chart that a values file belongs to; None where none speaks of vLLM.
+
+    key: a key at the top of the values: what stands below it may be the values of a chart this one depends on.
+    """
+    reader, names = context.sibling_reader, context.sibling_names
+    if reader is None or names is None or _NAMED.search(context.path) is None:
+        return None
+    up = inside = _chart(context)
+    if up is None:
+        up = _chart_beside(context)
+    if up is None:
+        return None
+    if key:
+        local = _depends(reader(up + "Chart.yaml") or "").get(key)
+        if local is None:
+            return None
+        up = posixpath.normpath(up + local) + "/"
+    folder = up + "templates"
+    files = [f"{folder}/{n}" for n in names(folder)[:_MOST]]
+    files += [f"{f}/{n}" for f in files if "." not in f.rpartition("/")[2] for n in names(f)[:_MOST]]
+    options: set[str] = set()
+    composed: set[str] = set()
+    keys: set[str] = set()
+    guards: set[str] = set()
+    ours = False
+    for name in files[: 2 * _MOST]:
+        text = (reader(name) or "") if name.endswith((".yaml", ".yml", ".tpl")) else ""
+        ours = ours or "vllm" in text.lower()
+        options |= {normal(m[1]) for m in _SPELLED.finditer(text)}
+        composed |= {normal(o[1]) for m in _COMPOSED.finditer(text) for o in _SPELLED.finditer(m[1])}
+        keys |= {m[1] for m in _TAKEN.finditer(text)}
+        said = (m[1] for m in _GUARD.finditer(text) if _COMPARES.search(m[1]) is None)
+        guards |= {n[1] for raw in said for n in _GUARDED.finditer(raw)}
+    if not ours or not options:
+        return None
+    beside = inside is None or bool(key)
+    return Printed(frozenset(options), frozenset(composed), frozenset(keys), frozenset(guards), beside)
+
+
+def _depends(text: str) -> dict[str, str]:
+    """Return where the charts lie that a `Chart.yaml` depends on, by the keys their values stand under."""
+    out: dict[str, str] = {}
+    for root in parse(text).roots if "file://" in text else ():
+        listed = root.get("dependencies")
+        for use in listed.items if listed is not None else ():
+            place = use.node.scalar("repository") if use.node.kind == "mapping" else ""
+            if place.startswith("file://"):
+                out[use.node.scalar("alias") or use.node.scalar("name")] = place[7:]
+    return out
+
+
+def _chart_beside(context: Context) -> str | None:
+    """Return the way to the only chart of a `charts` folder that values of another folder can be meant for."""
+    reader, names = context.sibling_reader, context.sibling_names
+    for up in _PLACES[: context.path.count("/") + 1] if reader is not None and names is not None else ():
+        assert reader is not None and names is not None
+        found = [n for n in names(up + "charts") if reader(f"{up}charts/{n}/Chart.yaml") is not None]
+        if found:
+            return f"{up}charts/{found[0]}/" if len(found) == 1 else None
+    return None
 
 
 def application_image(context: Context) -> str | None:

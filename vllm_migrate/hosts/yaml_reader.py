@@ -167,7 +167,8 @@ class Reader:
         if path[-1] in ("build", "with", "healthcheck", "livenessProbe", "readinessProbe", "startupProbe", "exec"):
             return False
         runs = any(
-            pair.node.kind == "sequence" or (pair.node.kind == "scalar" and pair.node.text)
+            (pair.node.kind == "sequence" and any(u.node.kind == "scalar" for u in pair.node.items))
+            or (pair.node.kind == "scalar" and pair.node.text)
             for pair in (
                 node.find("command", "Command"),
                 node.find("args", "Args"),

@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vllm_migrate.hosts import read_shell
 from vllm_migrate.hosts import yaml_names as names
 from vllm_migrate.hosts.helm_chart import chart_mentions_vllm
 from vllm_migrate.hosts.kustomize import OPERATION, counted, is_operation
 from vllm_migrate.hosts.yaml_edit import Home
+from vllm_migrate.hosts.yaml_printed import ChartValues
 from vllm_migrate.hosts.yaml_spots import NewKey
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
 from vllm_migrate.launch import find_launch, holds_vllm, is_server_image, launchers, script_of
@@ -45,6 +47,7 @@ class Settings:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
+        self.values = ChartValues(reader)
 
     def mapping(self, use: Use, path: Path) -> None:
         """Read the argument lists and engine settings of a mapping as one site."""
@@ -53,6 +56,8 @@ class Settings:
             return
         if not path and self._config(node):
             return
+        if not path and self.values.composed(node):
+            self._top(node)
         if is_operation(node):
             number = counted(node)
             reader.out.counts += [number] if number is not None else []
@@ -115,6 +120,9 @@ class Settings:
         texts = [u.node.text for u in node.items]
         if " " in texts[0].strip() and len(texts) > 1 and not texts[1].startswith("-"):
             return False
+        at = script_of(texts)
+        if at is not None:
+            return "vllm" in texts[at].lower()
         found = find_launch(texts)
         return found is not None and (found.program == 0 or names.holds_arguments(pair.name))
 
@@ -188,7 +196,7 @@ class Settings:
         if self.reader.compose and path[:1] == ("services",):
             # What a service is made of has names of its own: `logging.options`, `depends_on`.
             return False
-        kind = names.settings_kind(pair.name)
+        kind = names.settings_kind(pair.name) or ("strong" if self.values.composed(pair.node) else "")
         if not kind or names.is_prose(pair.name) or self.reader.is_container(pair.node, (*path, pair.name)):
             return False
         if self._says(pair.node) == "other" or self._program(node, (*path, pair.name)) == "other":
@@ -239,7 +247,22 @@ class Settings:
                 # A list of options that is empty, or of another form.
                 continue
             out.append(pair)
-        return out
+        return self.values.options(node, out)
+
+    def _top(self, node: Node) -> None:
+        """Read values at the top of a chart's that its templates print as options."""
+        reader = self.reader
+        own = [p for p in self._own(node) if p.node.kind == "scalar"]
+        if not own:
+            return
+        site = Site("values", reader.document.host, reader.document.region, Span(own[0].start, own[-1].end))
+        site.entries = reader.items.entries(node, [p for p in node.merged() if p not in own])
+        self.values.lock(node, site.entries)
+        site.entry_home = reader.items._map_home(node)
+        site.owner, site.hollow, site.open = reader.context.owner, True, True
+        site.pins = self._pins(node, site.owner)
+        reader.done |= {id(p) for p in own} | {id(p.node) for p in own}
+        reader.out.sites.append(site)
 
     # -- sites
 
@@ -271,6 +294,7 @@ class Settings:
             keep = {id(p) for p in own}
             skip = [p for p in settings.node.merged() if id(p) not in keep]
             entries = items.entries(settings.node, skip)
+            self.values.lock(settings.node, entries)
             for pair in own:
                 reader.done |= {id(pair), id(pair.node)}
             reader.done.add(id(settings))
@@ -370,6 +394,12 @@ class Settings:
         words, open_ended = items.list_words(pair.node)
         launch = find_launch([w.text for w in words])
         reader.done |= {id(pair), id(pair.node), *(id(u.node) for u in pair.node.items)}
+        at = script_of([u.node.text for u in pair.node.items])
+        if at is not None:
+            owner, around = reader.owner(node), reader.surroundings()
+            context = reader.guest_context(owner, "", around)
+            reader.adopt(read_shell(items.region_of(pair.node.items[at].node), context), owner, around)
+            return
         if launch is None:
             return
         self._touch_up(use)
