@@ -226,7 +226,7 @@ def triggers() -> list[str]:
         out += [words[0] for words in wrapper.programs]
         out += [m.rsplit(".", 1)[-1] for m in (*wrapper.modules, *(wrapper.callables or ()))]
         out += [p.rsplit("/", 1)[-1].strip("*") for p in wrapper.images]
-        out += [*(p.strip("*") for p in wrapper.lines), *wrapper.overrides, *wrapper.triggers]
+        out += [*wrapper.lines, *wrapper.overrides, *wrapper.triggers]
         if wrapper.prefix:
             out += list(wrapper.beside) if wrapper.beside is not None else [wrapper.prefix]
     return out
@@ -279,6 +279,6 @@ def of_format(name: str) -> Wrapper | None:
     return next((w for w in wrappers() if name in w.formats), None)
 
 
-def holds_line(name: str) -> bool:
-    """Tell whether a variable of this name holds a piece of vLLM's command line."""
-    return any(fnmatch.fnmatchcase(name, pattern) for w in wrappers() for pattern in w.lines)
+def line_names() -> frozenset[str]:
+    """Return the names of variables that hold a piece of vLLM's command line."""
+    return frozenset(n for w in wrappers() for n in w.lines)

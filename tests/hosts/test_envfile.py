@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_hosts import check_identity, read, render, words
+from small_hosts import check_identity, read, render
 
 from vllm_migrate.hosts import envfile
 from vllm_migrate.model import InsertVariable, Remove, Rename, Replace
@@ -75,13 +75,3 @@ def test_a_value_that_is_written_is_read_again(value: str) -> None:
         found = read(envfile, text, ".env")
         after = render(found, text, [Replace(found.variables[0], value)])
         assert read(envfile, after, ".env").variables[0].value == value
-
-
-def test_a_variable_that_holds_arguments_is_a_piece_of_a_launch() -> None:
-    text = "PORT=1\nTEAM_VLLM_EXTRA_ARGS=\"--swap-space 4 --port 3\"\nVLLM_OPTS=--a=1\nDOCKER_ARGS=--a\nVLLM_ARGS=x\n"
-    found = read(envfile, text, ".env")
-    assert [words(found, i) for i in range(len(found.sites))] == [
-        ["--swap-space", "4", "--port", "3"],
-        ["--a=1"],
-    ]
-    assert all(s.open and s.entry_point == "values" for s in found.sites)

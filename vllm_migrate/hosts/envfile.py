@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vllm_migrate.hosts import Context, read_words
+from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.dockerfile_values import inner_span, lex_value, quote_value
 from vllm_migrate.hosts.listed import mapped, whole_lines
 from vllm_migrate.model import (
@@ -18,13 +18,10 @@ from vllm_migrate.model import (
     Remove,
     Rename,
     Replace,
-    Site,
     Variable,
-    Word,
 )
 from vllm_migrate.text import Edit, Region, Span
 from vllm_migrate.wrapped import carried_site
-from vllm_migrate.wrappers import holds_line
 
 NAME = "envfile"
 
@@ -125,27 +122,8 @@ def read(region: Region, context: Context) -> Reading:
             out.pins.append(pin)
         elif exact and not holes and _TAG.fullmatch(name) and re.fullmatch(r"v?\d+\.\d+\.\d+[\w.-]*", text):
             out.pins.append(Pin(region, inside, home, kind="image", text=text, name=name, owner=context.owner))
-        words = _words(region, raw, span) if holds_line(name) else []
-        if words:
-            site = Site("values", NAME, region, variable.span, words, owner=context.owner)
-            # Whoever reads the file puts more around it.
-            site.open, site.hollow = True, True
-            out.sites.append(site)
-            continue
         out.variables.append(variable)
     carried = carried_site(out.variables, "", NAME, context.owner)
     if carried is not None:
         out.sites.append(carried)
     return out
-
-
-def _words(region: Region, raw: str, span: Span) -> list[Word]:
-    """Return the words of a value that is a piece of a command line."""
-    quote = raw[:1] if raw[:1] in "\"'" and raw[:1] else ""
-    inside = Span(span.start + len(quote), span.end - len(quote))
-    text = region.text[inside.start : inside.end]
-    if not text.lstrip().startswith("--") or re.search(r"[\\`]", text) or (quote or '"') in text:
-        return []
-    if not quote and "'" in text:
-        return []
-    return read_words(region.slice(inside.start, inside.end), NAME)

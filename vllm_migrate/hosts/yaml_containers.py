@@ -193,7 +193,7 @@ class Containers:
             out.append(carried)
         kept = []
         for variable in variables:
-            line = reader.items.line_of(variable) if wrappers.holds_line(variable.name) else None
+            line = reader.items.line_of(variable) if variable.name in wrappers.line_names() else None
             if line is None:
                 kept.append(variable)
                 if holds_line(variable) and variable not in reader.unseen:
