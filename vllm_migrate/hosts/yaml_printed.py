@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,24 @@ class ChartValues:
             return False
         scalars = (p.name for p in node.pairs if p.node.kind == "scalar")
         return sum(1 for name in scalars if _SEVERAL.search(name) and chart.composes(name)) > 1
+
+    def elsewhere(self, node: Node) -> Iterator[tuple[Node, list[Pair]]]:
+        """Yield other sections of values whose keys go to the launch that a section at their top configures.
+
+        Only of values that stand apart from their chart: elsewhere the templates are read with them.
+        """
+        chart, root = self._of(node), node.holder
+        if chart is None or not chart.beside or chart is not self.chart:
+            return
+        if root is None or root.holder is not None or root.kind != "mapping":
+            return
+        for pair in root.pairs:
+            if pair.node is node or pair.node.kind != "mapping" or pair.use.alias:
+                continue
+            mine = [p for p in pair.node.pairs if p.node.kind == "scalar" and _SEVERAL.search(p.name)]
+            mine = [p for p in mine if chart.prints(p.name) and not (_nothing(p.node) and chart.silent(p.name))]
+            if mine:
+                yield pair.node, mine
 
     def lock(self, node: Node, entries: Sequence[Entry]) -> None:
         """Lock the values that a template puts into a text whether they are there or not."""

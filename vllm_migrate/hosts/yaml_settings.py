@@ -295,6 +295,10 @@ class Settings:
             skip = [p for p in settings.node.merged() if id(p) not in keep]
             entries = items.entries(settings.node, skip)
             self.values.lock(settings.node, entries)
+            for other, mine in self.values.elsewhere(settings.node):
+                keep = {id(p) for p in mine}
+                entries = [*entries, *items.entries(other, [p for p in other.merged() if id(p) not in keep])]
+                reader.done |= keep
             for pair in own:
                 reader.done |= {id(pair), id(pair.node)}
             reader.done.add(id(settings))
