@@ -577,7 +577,7 @@ containers:
       - |
         vllm serve m \\
           {{- if .tensor }} --tensor-parallel-size {{ .tensor }}{{- end }} \\
-          {{ if .quiet }}--quiet{{ else }}--loud=1{{ end }} \\
+          {{ if .quiet }}--quiet{{ end }} \\
           --dtype {{ if .half }}half{{ else }}auto{{ end }}
 """
 
@@ -585,6 +585,6 @@ containers:
 def test_conditions_around_options_within_a_line_are_no_part_of_words() -> None:
     (site,) = read(yaml, INLINE, "templates/pod.yaml").sites
     assert [w.spelled() for w in site.words] == [
-        "m", "--tensor-parallel-size", "{{ .tensor }}", "--quiet", "--loud=1", "--dtype",
+        "m", "--tensor-parallel-size", "{{ .tensor }}", "--quiet", "--dtype",
         "{{ if .half }}half{{ else }}auto{{ end }}",
     ]  # fmt: skip

@@ -230,6 +230,8 @@ def _actions(text: str) -> list[tuple[int, int]]:
 
 def _control(text: str, span: tuple[int, int]) -> tuple[bool, str]:
     """Tell whether an action prints nothing itself, and its first word."""
+    if _FIELD.match(text, *span):
+        return False, ""
     if text[span[1] - 2 : span[1]] not in ("}}", "%}", "#}"):
         return False, "{{"
     word = _WORD.match(text, *span)
