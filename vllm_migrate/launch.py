@@ -78,6 +78,7 @@ def launchers() -> dict[str, Any]:
         "image_options_with_value",
         "cluster_tools",
         "other_engines",
+        "others_options",
     ):
         data[key] = frozenset(data[key])
     data["server_image_pattern"] = re.compile(data["server_image_pattern"])

@@ -52,7 +52,6 @@ class Wrapper:
     title: str
     programs: tuple[tuple[str, ...], ...] = ()
     modules: frozenset[str] = frozenset()
-    switches: frozenset[str] = frozenset()
     images: tuple[str, ...] = ()
     formats: frozenset[str] = frozenset()
     callables: Mapping[str, str] | None = None
@@ -175,7 +174,6 @@ def _wrapper(entry: Mapping[str, Any]) -> Wrapper:
         title=entry["title"],
         programs=tuple(tuple(words) for words in entry.get("programs", ())),
         modules=frozenset(entry.get("modules", ())),
-        switches=frozenset(entry.get("switches", ())),
         images=tuple(entry.get("images", ())),
         formats=frozenset(entry.get("formats", ())),
         callables=entry.get("callables"),
@@ -258,12 +256,6 @@ def of_program(words: Sequence[str]) -> tuple[Wrapper, int] | None:
             if tuple(words[: len(program)]) == program:
                 return wrapper, len(program)
     return None
-
-
-def of_switch(texts: Sequence[str]) -> Wrapper | None:
-    """Return the wrapper that an option among the words of a launch hands it over to."""
-    given = {_plain(t) for t in texts if t.startswith("--")}
-    return next((w for w in wrappers() if w.switches and w.switches & given), None)
 
 
 def of_image(name: str) -> Wrapper | None:
