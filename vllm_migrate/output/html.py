@@ -121,8 +121,8 @@ def _navigation(launches: list[Group]) -> str:
     if len(launches) < 2:
         return ""
     entries = "".join(
-        f'<li data-for="l{i}"><a href="#l{i}">{escape(group.title)}</a> <span class="soft">'
-        f"{escape(_where(group))}, {len(group.places)}</span></li>\n"
+        f'<li data-for="l{i}"><a href="#l{i}">{escape(group.title)}</a> <span class="soft">{escape(_where(group))} '
+        f'<span class="whole">({number(len(group.places), "finding")})</span></span></li>\n'
         for i, group in enumerate(launches)
     )
     state = " open" if len(launches) <= 24 else ""
