@@ -133,7 +133,7 @@ def test_what_is_added_is_added_under_no_condition(tmp_path: Path) -> None:
     report, texts = fixed(chart(tmp_path, **{"templates/deployment.yaml": text + held}))
     assert texts == {}
     (finding,) = report.findings()
-    assert finding.withheld == "what it has to do with stands under another condition of the template"
+    assert finding.withheld == "what it has to do with stands under another condition"
 
 
 def paths(text: str) -> list[tuple[str, ...] | None]:

@@ -68,7 +68,7 @@ class Answer:
     variable: Variable | None = None
 
 
-APART = "what it has to do with stands under another condition of the template"
+APART = "what it has to do with stands under another condition"
 
 
 class NoFix(Exception):

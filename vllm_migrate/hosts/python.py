@@ -7,6 +7,7 @@ import re
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.python_calls import read_calls
+from vllm_migrate.hosts.python_certain import mark_conditional
 from vllm_migrate.hosts.python_commands import read_lists
 from vllm_migrate.hosts.python_env import (
     attach,
@@ -98,6 +99,7 @@ def read(region: Region, context: Context) -> Reading:
     reading.sites += [s for s, _ in sites if id(s) not in inner]
     process = read_environment(module, maps)
     reading.variables += attach(module, maps, process, sites, sinks, apart)
+    mark_conditional(module, sites)
     known = {id(v) for s in reading.sites for v in s.variables}
     reading.sites += given_options(module, maps)
     loose = [v for v in loose_environments(module, maps) if id(v) not in known]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from vllm_migrate.hosts.shell_guard import guard
 from vllm_migrate.hosts.shell_list import Slot, WordList
+from vllm_migrate.hosts.shell_scope import function_of
 from vllm_migrate.hosts.shell_script import Flat, Script
 from vllm_migrate.hosts.shell_tree import DECLARERS, Assignment, Node, dominates, reaches
 from vllm_migrate.launch import basename, launchers
@@ -25,6 +26,9 @@ QUIET = frozenset(
     )
 )  # fmt: skip
 """Programs that do not read the variables a server is set up with."""
+
+
+_DEPTH = 4
 
 
 @dataclass(eq=False)
@@ -97,10 +101,28 @@ class Environment:
                 for n, node in self.unset
             ):
                 continue
-            if dominates(setting.node, use) and setting.variable.value is not None:
+            certain = self._certain(setting.node, use)
+            if not certain:
+                # What a launch is given only sometimes must not become an option it always has.
+                setting.variable.branch = setting.node.start
+            if certain and setting.variable.value is not None:
                 found = [s for s in found if s.variable.name != name]
             found.append(setting)
         return found
+
+    def _certain(self, source: Node, use: Node, depth: int = 0) -> bool:
+        """Tell whether a command has run when another does, a function it stands in having been called."""
+        if dominates(source, use):
+            return True
+        function = function_of(source)
+        if function is None or depth > _DEPTH or not function.children or not dominates(source, function.children[0]):
+            return False
+        names = {name for name, node in self.script.functions.items() if node is function}
+        return any(
+            node.words[0].text in names and reaches(node, use) and self._certain(node, use, depth + 1)
+            for node in self.script.commands
+            if node.words
+        )
 
     def lock_read(self) -> None:
         """Lock exported variables that the script itself reads: taking one away would change the script."""

@@ -9,7 +9,7 @@ from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, find, has_
 from vllm_migrate.evidence import moving, private
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.model import Change, InsertEntry, Remove, Rename, Variable
-from vllm_migrate.planning import APART, NoFix, add_words, all_glued
+from vllm_migrate.planning import NoFix, add_words, all_glued
 from vllm_migrate.rules.context import SiteContext
 from vllm_migrate.rules.registry import Rule
 
@@ -231,6 +231,9 @@ def _size(argument: Argument | None) -> int | None:
 
 def _changes(ctx: SiteContext, variable: Variable, text: str) -> list[Change] | None:
     site = ctx.site
+    if variable.branch != -1:
+        # It is set only under a condition; the option would always hold.
+        return None
     if site.entry_point in KEYWORDS:
         entries = [e for e in site.entries if not e.locked]
         home = entries[-1].container if entries else site.entry_home
@@ -245,8 +248,6 @@ def _changes(ctx: SiteContext, variable: Variable, text: str) -> list[Change] | 
         return None
     words = [f"{OPTION}={text}"] if all_glued(ctx) else [OPTION, text]
     try:
-        if variable.branch != -1:
-            raise NoFix(APART)
         return [Remove(variable), add_words(ctx, words, variable.holes)]
     except NoFix:
         return None
