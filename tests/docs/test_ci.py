@@ -106,3 +106,33 @@ def test_what_renovate_runs_is_allowed() -> None:
     rules = parsed("renovate.json")["packageRules"]
     ran = [command for rule in rules for command in rule["postUpgradeTasks"]["commands"]]
     assert ran and all(any(re.search(pattern, command) for pattern in allowed) for command in ran)
+
+
+def test_a_commit_with_a_stale_flag_is_told_as_shown(tmp_path: Path) -> None:
+    pytest.importorskip("pre_commit")
+    source, folder = tmp_path / "hooks", tmp_path / "work"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PRE_COMMIT_HOME": str(tmp_path / "cache"), "NO_COLOR": "1"}
+
+    def call(where: Path, *words: str) -> str:
+        return subprocess.run(words, cwd=where, env=environment, capture_output=True, text=True, timeout=120).stdout
+
+    for made in (source, folder):
+        made.mkdir()
+        for words in ("init -q", "config user.email someone@example.com", "config user.name Someone"):
+            call(made, "git", *words.split())
+    shutil.copy(ROOT / ".pre-commit-hooks.yaml", source)
+    call(source, "git", "add", "-A")
+    call(source, "git", "commit", "-qm", "hooks")
+    block = next(b for b in FILES if b.given("file") == ".pre-commit-config.yaml")
+    text = block.text.replace("https://github.com/OWNER/vllm-migrate", str(source))
+    text = text.replace("v0.1.0", call(source, "git", "rev-parse", "HEAD").strip())
+    # Not installed once more: the tool of these tests stands in.
+    text = text.replace("      - id: vllm-migrate\n", "      - id: vllm-migrate\n        language: system\n")
+    (folder / ".pre-commit-config.yaml").write_text(text)
+    (folder / "serve.sh").write_text("vllm serve my-model --swap-space 4\n")
+    call(folder, "git", "add", "-A")
+    printed = call(folder, sys.executable, "-m", "pre_commit", "run")
+    shown = next(b for b in PAGE if "pre-commit" in b.words)
+    lines = [line.rstrip() for line in printed.splitlines() if not line.startswith("[INFO]")]
+    assert "\n".join(lines).strip() == shown.text.strip(), printed

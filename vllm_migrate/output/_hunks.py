@@ -96,7 +96,7 @@ def _finding(finding: Finding, report: Report, wide: int, paint: Paint) -> list[
     lines = [f"{told} {paint('bold', first[len(label) :])}", *(paint("bold", line) for line in rest)]
     where = f"{clickable(plain(finding.path), report)}:{place.line}:{place.column}"
     lines += [paint("blue", "  --> ") + where]
-    way = f"{finding.origin} → {finding.to}" if finding.origin else f"→ {finding.to}"
+    way = f"{finding.origin} → {finding.to}" if finding.origin else finding.to
     since = f", gone since {finding.removed_in}" if finding.removed_in else ""
     lines += _note(TITLES[effect(finding)], f"{way}{since}", wide, paint)
     lines += _note("why", finding.reason, wide, paint) if finding.reason else []

@@ -65,7 +65,7 @@ def _finding(place: Located, report: Report, known: dict[str, Source], paint: Pa
 
 def _releases(place: Located) -> str:
     finding = place.finding
-    way = f"{finding.origin} → {finding.to}" if finding.origin else f"→ {finding.to}"
+    way = f"{finding.origin} → {finding.to}" if finding.origin else finding.to
     return f"{way}, gone since {finding.removed_in}" if finding.removed_in else way
 
 
