@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import jsonschema
 import pytest
@@ -25,28 +24,25 @@ from vllm_migrate.rules.registry import rules
 ROOT = DOCS.parent
 
 
-@pytest.fixture(scope="module")
-def generate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["generate"] = module
-    spec.loader.exec_module(module)
-    return module
+sys.path.insert(0, str(DOCS))
+
+generate = importlib.import_module("generate")
+marks = importlib.import_module("marks")
+rule_pages = importlib.import_module("rule_pages")
 
 
 @pytest.fixture(scope="module")
-def reference(generate: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reference")
     with pytest.MonkeyPatch.context() as patch:
         # Hundreds of small runs; one is looked at below.
-        patch.setattr(generate, "line_example", lambda *_: None)
+        patch.setattr(rule_pages, "line_example", lambda *_: None)
         generate.write(folder)
     return folder
 
 
-def test_an_entry_shows_a_line_before_and_after(generate: ModuleType) -> None:
-    shown = generate.migration(load_migrations().by_id["swap-space"])
+def test_an_entry_shows_a_line_before_and_after() -> None:
+    shown = rule_pages.migration(load_migrations().by_id["swap-space"])
     assert "- vllm serve my-model --swap-space 4\n+ vllm serve my-model\n" in shown
     assert "(migration-swap-space)=" in shown and "**What to do:** Delete it." in shown
 
@@ -80,7 +76,7 @@ def test_every_command_and_every_key_is_in_the_reference(reference: Path) -> Non
     assert all(f"\n## `{key}`\n" in page for key in keys)
 
 
-def test_examples_of_keys_are_valid(generate: ModuleType) -> None:
+def test_examples_of_keys_are_valid() -> None:
     schema = json.loads((ROOT / "schemas" / "config.schema.json").read_text())
     for name, text in generate.EXAMPLES.items():
         value = YAML(typ="safe").load(text)
@@ -105,8 +101,8 @@ def test_every_wrapper_is_listed(reference: Path) -> None:
         ("multi-step and low-rank stay words", "multi-step and low-rank stay words"),
     ],
 )
-def test_prose_shows_text_as_it_stands(generate: ModuleType, text: str, shown: str) -> None:
-    assert generate.prose(text) == shown
+def test_prose_shows_text_as_it_stands(text: str, shown: str) -> None:
+    assert marks.prose(text) == shown
 
 
 def test_the_wrapper_shown_is_one() -> None:
