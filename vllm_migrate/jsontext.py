@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from vllm_migrate.model import is_hole
 from vllm_migrate.text import Edit, apply_edits
 
+_FILLED = re.compile(r"[^\s,\]}\"]+")
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -28,7 +30,10 @@ _MAX_DEPTH = 100
 
 
 def parse(text: str) -> Node:
-    """Return the node of JSON text. Raises ValueError where it is not JSON (or nested beyond 100)."""
+    """Return the node of JSON text, run-time parts in place of values or in strings taken as they stand.
+
+    Raises ValueError where it is not JSON (or nested beyond 100).
+    """
     node = _value(text, _skip(text, 0), 0)
     if _skip(text, node.end) != len(text):
         raise ValueError(f"more text after the JSON value at {node.end}")
@@ -80,12 +85,23 @@ def _value(text: str, at: int, depth: int) -> Node:
                 raise ValueError(f"no comma at {at}")
         node.end = at + 1
         return node
+    if is_hole(char):
+        # What a run puts in is one value, or several with commas: nothing of it is known, so it stays as it is.
+        found = _FILLED.match(text, at)
+        assert found is not None
+        return Node(at, found.end(), found[0])
     value, end = _DECODER.raw_decode(text, at)
     return Node(at, end, value)
 
 
+class Filled(ValueError):
+    """A value that is only known at run time would have to be written somewhere else."""
+
+
 def rewrite(text: str, new: Any) -> str:
     """Return the JSON text with the value `new`, changing no more of it than needed.
+
+    Run-time parts (private-use letters) stay where they are or go; Filled is raised where one would have to move.
 
     Members that stay keep their spelling and place; a removed member takes its comma; new members come in
     the place of removed ones where there are enough of these, or the value has them there, else last; spacing
@@ -164,6 +180,8 @@ def _spacing(text: str, node: Node) -> tuple[str, str]:
 
 def dumps_like(text: str, value: Any) -> str:
     """Return JSON for a value, spaced as `text` is: compact where it puts no blank after `:` or `,`."""
+    if any(is_hole(c) for c in json.dumps(value, ensure_ascii=False)):
+        raise Filled("a part of the value is only known at run time")
     compact = re.search(r'"\s*:\s', text) is None and re.search(r'[:,]["\d{\[tfn]', text) is not None
     separators = (",", ":") if compact else (", ", ": ")
     return json.dumps(value, separators=separators, ensure_ascii=False)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from vllm_migrate.arguments import COMMAND_LINES, ENGINE_LINES, KEYWORDS, Argument, has_dynamic
 from vllm_migrate.findings import Finding, Fix, Safety
-from vllm_migrate.jsontext import rewrite
+from vllm_migrate.jsontext import Filled, parse, rewrite
 from vllm_migrate.migrations import CannotConvert, Case, Migration, convert, holds, normal, spell, truthy
 from vllm_migrate.model import (
     Change,
@@ -368,9 +368,9 @@ def object_of(argument: Argument) -> dict[str, Any] | None:
     value = value_text(argument.value)
     if isinstance(value, dict):
         return value
-    if isinstance(value, str) and not has_dynamic(value):
+    if isinstance(value, str):
         try:
-            parsed = json.loads(value)
+            parsed = parse(value).value if has_dynamic(value) else json.loads(value)
         except ValueError:
             return None
         return parsed if isinstance(parsed, dict) else None
@@ -412,12 +412,18 @@ def _rewrite_object(held: _Object) -> list[Change]:
 
 def write_object(argument: Argument, new: dict[str, Any]) -> Change:
     """Return the change that gives an argument another JSON object, spelled as the old one is."""
-    if argument.entry is not None:
-        value = argument.entry.value
-        return Replace(argument.entry, rewrite(value, new) if isinstance(value, str) else new)
-    word, old = argument.words[-1], value_text(argument.value)
-    text = rewrite(old, new)
-    return Replace(word, word.text[: len(word.text) - len(old)] + text if argument.glued else text)
+    try:
+        if argument.entry is not None:
+            value = argument.entry.value
+            made = rewrite(value, new) if isinstance(value, str) else new
+            if isinstance(made, str) and has_dynamic(made):
+                raise NoFix("a part of the value is only known at run time")
+            return Replace(argument.entry, made)
+        word, old = argument.words[-1], value_text(argument.value)
+        text = rewrite(old, new)
+    except Filled as error:
+        raise NoFix(str(error)) from None
+    return Replace(word, word.text[: len(word.text) - len(old)] + text if argument.glued else text, word.holes)
 
 
 def _spell_object(ctx: SiteContext, option: str, held: _Object) -> list[tuple[str, Any, tuple[str, ...]]]:
