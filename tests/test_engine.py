@@ -268,3 +268,9 @@ def test_a_suppression_that_one_of_several_targets_needs_is_used(tmp_path: Path)
     put(tmp_path, {"run.sh": "# vllm-migrate: ignore[VM101]\nvllm serve m --swap-space 4\n"})
     report = run([tmp_path], tmp_path, Config(to=("0.10.0", "0.33.0")))
     assert found(report, "VM004") == []
+
+
+def test_what_was_not_asked_for_does_not_count_as_suppressed(tmp_path: Path) -> None:
+    put(tmp_path, {"run.sh": "vllm serve m --swap-space 4\nvllm serve m --swap-space 4  # vllm-migrate: ignore\n"})
+    report = run([tmp_path], tmp_path, replace(TO, fix=False, from_="0.10.0", ignore=("VM109",)))
+    assert report.suppressed == 1

@@ -361,7 +361,8 @@ def _one_target(
         planner.plan(hidden)
         if first:
             told = (f for file in tree.files.values() if file.reported for f in file.judged.findings)
-            report.suppressed += sum(1 for f in told if id(f) in hidden)
+            wanted = (f for f in told if settings.reports(f.code, f.migration, f.path))
+            report.suppressed += sum(1 for f in wanted if id(f) in hidden)
             report.left_out += planner.left_out
             report.withheld += planner.withheld
             _collect(tree, report, results, hidden | planner.told)
