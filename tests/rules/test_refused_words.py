@@ -36,6 +36,7 @@ def test_registered_names_are_those_of_the_catalog() -> None:
         ("vllm serve --enable-prefix-caching True", "0.33.0", [("VM107", "warning", "--enable-prefix-caching")]),
         ("vllm serve m/x --port=eighty", "0.33.0", [("VM107", "error", "--port")]),
         ('vllm serve m/x --port="$PORT"', "0.33.0", []),
+        ("vllm serve m/x --port REPLACE_ME_PORT --max-model-len=MAX_LEN --block-size __SIZE__", "0.33.0", []),
         ("vllm serve m/x --port {{ port }}", "0.33.0", []),
         ("vllm serve m/x $ARGS extra", "0.33.0", []),
         ("vllm serve {{ model }} --seed {{ seed }}", "0.33.0", []),

@@ -63,6 +63,8 @@ _HELP = {
 }
 _PLACEHOLDER = re.compile(r"\$[{(]?\w|\{\{|\{[A-Za-z_]\w*\}|<[\w -]+>|\.\.\.|…")
 """What another program, or a reader, puts in place before vLLM sees the text."""
+_STANDS_IN = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|__\w+__|@\w+@|%\w+%")
+"""A name where a number or JSON is due: no one means it as the value."""
 
 
 def code_of(refusal: Refusal) -> str:
@@ -185,6 +187,8 @@ def _certain(refusal: Refusal, words: Sequence[Word], unsure: bool) -> bool:
         return False
     if not refusal.words:
         return not unsure
+    if refusal.kind == "value" and any(_stands_in(words[i].text) for i in refusal.words):
+        return False
     locked = any(words[i].locked for i in refusal.words)
     if any(words[i].guarded for i in refusal.words) or (locked and refusal.kind in ("unrecognized", "ambiguous")):
         # What must not be edited may not be a word of this launch at all.
@@ -193,6 +197,10 @@ def _certain(refusal: Refusal, words: Sequence[Word], unsure: bool) -> bool:
         # A template's `{{ name }}` is several words to the shell.
         return not unsure and all(w.literal and not _unknown(w.text) for w in words)
     return not any(words[i].splits for i in refusal.words)
+
+
+def _stands_in(text: str) -> bool:
+    return _STANDS_IN.fullmatch(text.partition("=")[2] if text.startswith("-") else text) is not None
 
 
 def _stray_words(ctx: SiteContext, refused: bool) -> Iterator[Answer]:
