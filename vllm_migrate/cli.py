@@ -415,6 +415,7 @@ def _job(
         jobs=given["jobs"],
         baseline=given["baseline"] and Path(os.path.abspath(given["baseline"])),
         color=_colored(given["color"]),
+        width=_columns(),
         choose=given.get("output_format") == "html",
     )
     if (write_baseline or prune_baseline) and config.baseline is None:
@@ -459,6 +460,15 @@ def _colored(when: str) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _columns() -> int:
+    """Return how wide text may be: a hundred columns, fewer on a terminal that has fewer."""
+    if not sys.stdout.isatty():
+        return 100
+    import shutil
+
+    return min(shutil.get_terminal_size((100, 24)).columns, 100)
 
 
 def _watched() -> Line | None:

@@ -82,6 +82,7 @@ class Config:
     choose: bool = False
     """Whether `Report.choices` is asked for."""
     color: bool = False
+    width: int = 100
     """Whether text for people carries terminal colours."""
     file: Path | None = None
     """The configuration file, None where there is none."""

@@ -134,6 +134,14 @@ def test_text_clips_a_long_line_around_its_span(report: Report) -> None:
     assert shown[carets.index("^") : carets.rindex("^") + 1] == "--swap-space 4"
 
 
+@pytest.mark.parametrize("columns", [56, 80])
+def test_text_fits_a_narrow_terminal(report: Report, columns: int) -> None:
+    lines = render("text", report, Config(width=columns)).splitlines()
+    # A message is one line for search, and a word that is longer than the terminal stays whole.
+    over = [line for line in lines if len(line) > columns and not line.startswith(("error", "warning", "info"))]
+    assert [line for line in over if " " in line.partition(": ")[2].strip() or "|" in line] == []
+
+
 def test_sarif_places_and_fixes(report: Report) -> None:
     run = loaded("sarif", report)["runs"][0]
     assert run["columnKind"] == "unicodeCodePoints"

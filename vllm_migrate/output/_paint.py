@@ -13,9 +13,10 @@ SEVERITY_STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold 
 
 @dataclass(frozen=True)
 class Paint:
-    """Puts text in colour, or leaves it as it is."""
+    """Puts text in colour, or leaves it as it is. columns: how wide what is drawn may be."""
 
     on: bool
+    columns: int = 100
 
     def __call__(self, style: str, text: str) -> str:
         if not self.on or not text:

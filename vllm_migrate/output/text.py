@@ -12,6 +12,7 @@ from vllm_migrate.output._unified import hunks
 from vllm_migrate.text import Source
 
 _WIDTH = 100
+_NARROW = 24
 _LINES = 4
 _EVIDENCE = 4
 _SIGNS = {"-": "red", "+": "green", " ": "dim"}
@@ -24,7 +25,7 @@ def render(report: Report, settings: Config) -> str:
 
 def block(place: Located, report: Report, settings: Config) -> str:
     """Return one finding, with the empty line after it."""
-    return "\n".join(_finding(place, report, sources(report), Paint(settings.color))) + "\n\n"
+    return "\n".join(_finding(place, report, sources(report), Paint(settings.color, settings.width))) + "\n\n"
 
 
 def _finding(place: Located, report: Report, known: dict[str, Source], paint: Paint) -> list[str]:
@@ -74,7 +75,10 @@ def _notes(notes: list[tuple[str, str]], pad: str, paint: Paint) -> list[str]:
     for label, text in notes:
         lead = f"{pad} = {label}: "
         wrapped = textwrap.wrap(
-            plain(" ".join(text.split())), _WIDTH - len(lead), break_long_words=False, break_on_hyphens=False
+            plain(" ".join(text.split())),
+            max(paint.columns - len(lead), _NARROW),
+            break_long_words=False,
+            break_on_hyphens=False,
         )
         first, *rest = wrapped or [""]
         lines.append(f"{pad} {paint('blue', '=')} {paint('bold', label)}: {first}")
@@ -87,16 +91,17 @@ def _frame(place: Located, gutter: int, paint: Paint) -> list[str]:
     if place.source is None:
         return []
     bar = paint("blue", "|")
+    wide = _room(paint, gutter)
     lines = [f"{' ' * gutter} {bar}"]
     above = place.source.line(place.line - 1)
     if above.strip():
-        lines.append(_code(place.line - 1, above[:_WIDTH], gutter, bar, paint))
+        lines.append(_code(place.line - 1, above[:wide], gutter, bar, paint))
     last = place.end_line if place.end_column > 1 else max(place.end_line - 1, place.line)
     for number in range(place.line, min(last, place.line + _LINES - 1) + 1):
         text = place.source.line(number)
         start = place.column - 1 if number == place.line else len(text) - len(text.lstrip())
         end = min(place.end_column - 1 if number == place.end_line else len(text), len(text))
-        shown, start, end = _clip(text, start, max(end, start + 1))
+        shown, start, end = _clip(text, start, max(end, start + 1), wide)
         lines.append(_code(number, shown, gutter, bar, paint))
         carets = "^" * max(width(plain(shown[start:end])), 1)
         indent = " " * width(plain(shown[:start]))
@@ -110,12 +115,17 @@ def _code(number: int, text: str, gutter: int, bar: str, paint: Paint) -> str:
     return f"{paint('blue', str(number).rjust(gutter))} {bar} {plain(text)}".rstrip()
 
 
-def _clip(text: str, start: int, end: int) -> tuple[str, int, int]:
+def _room(paint: Paint, gutter: int) -> int:
+    """Return how much of a line of code is shown: less than usual only where the terminal has no room for it."""
+    return _WIDTH if paint.columns >= _WIDTH else max(paint.columns - gutter - 6, _NARROW)
+
+
+def _clip(text: str, start: int, end: int, wide: int) -> tuple[str, int, int]:
     """Cut a long line to the part around a span; returns the part and the span in it."""
-    if len(text) <= _WIDTH:
+    if len(text) <= wide:
         return text, start, end
-    left = 0 if end <= _WIDTH - 2 else max(start - _WIDTH // 4, 0)
-    right = min(left + _WIDTH, len(text))
+    left = 0 if end <= wide - 2 else max(start - wide // 4, 0)
+    right = min(left + wide, len(text))
     shown = ("…" if left else "") + text[left:right] + ("…" if right < len(text) else "")
     shift = left - (1 if left else 0)
     return shown, start - shift, min(end, right) - shift
@@ -125,6 +135,7 @@ def _small_diff(place: Located, known: dict[str, Source], gutter: int, paint: Pa
     """Draw what the fix changes: the lines taken away and put in their place."""
     lines: list[str] = []
     bar = paint("blue", "|")
+    wide = _room(paint, gutter)
     for source, edits in edits_by_file(place.finding, known).items():
         fixed = after(source, edits)
         if fixed is None:
@@ -137,7 +148,7 @@ def _small_diff(place: Located, known: dict[str, Source], gutter: int, paint: Pa
             number = int(header.split()[1].lstrip("-").partition(",")[0])
             for sign, raw in body:
                 shown = plain(raw.decode("utf-8").rstrip("\r\n"))
-                shown = shown if len(shown) <= _WIDTH else shown[: _WIDTH - 1] + "…"
+                shown = shown if len(shown) <= wide else shown[: wide - 1] + "…"
                 label = str(number).rjust(gutter) if sign == "-" else " " * gutter
                 number += sign == "-"
                 lines.append(f"{paint('blue', label)} {bar} {paint(_SIGNS[sign], f'{sign} {shown}')}")
