@@ -21,30 +21,26 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def run(here: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
-    monkeypatch.setitem(sys.modules, "vllm_migrate.engine", standin)
-    monkeypatch.setattr("vllm_migrate.runs.check_settings", lambda config: [])
-
+def _caller(monkeypatch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[bytes]) -> Run:
     def call(*arguments: str, stdin: bytes = b"") -> Ran:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        capfdbinary.readouterr()
+        capture.readouterr()
         status = main(arguments)
-        out, err = capfdbinary.readouterr()
+        out, err = capture.readouterr()
         return Ran(status, out, err.decode())
 
     return call
+
+
+@pytest.fixture
+def run(here: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+    """The command line with an engine that knows one thing."""
+    monkeypatch.setitem(sys.modules, "vllm_migrate.engine", standin)
+    monkeypatch.setattr("vllm_migrate.runs.check_settings", lambda config: [])
+    return _caller(monkeypatch, capfdbinary)
 
 
 @pytest.fixture
 def real(here: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
     """The command line with the engine itself."""
-
-    def call(*arguments: str, stdin: bytes = b"") -> Ran:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        capfdbinary.readouterr()
-        status = main(arguments)
-        out, err = capfdbinary.readouterr()
-        return Ran(status, out, err.decode())
-
-    return call
+    return _caller(monkeypatch, capfdbinary)
