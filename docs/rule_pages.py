@@ -15,7 +15,7 @@ from vllm_migrate.catalog import load as load_catalog
 from vllm_migrate.config import Config, from_mapping, with_options
 from vllm_migrate.engine import run
 from vllm_migrate.examples import example as line_example
-from vllm_migrate.explain import case_words
+from vllm_migrate.explain import case_words, dated
 from vllm_migrate.findings import Report
 from vllm_migrate.migrations import Migration, Migrations
 from vllm_migrate.output import diff
@@ -201,14 +201,7 @@ def living(rule: Rule, entries: Sequence[Migration]) -> str:
 
 def migration(entry: Migration) -> str:
     """Return what is known about one thing."""
-    dates = (
-        ("introduced in", entry.introduced_in),
-        ("deprecated in", entry.deprecated_in),
-        ("changed in", entry.changed_in),
-        ("removed in", entry.removed_in),
-        ("back in", entry.returned_in),
-    )
-    facts = [f"{label} {version}" for label, version in dates if version]
+    facts = dated(entry)
     facts += [f"values {', '.join(code(v) for v in entry.values)}"] if entry.values else []
     facts += [f"only with {prose(entry.where)}"] if entry.where else []
     facts += [f"only on {', '.join(entry.devices)}"] if entry.devices else []

@@ -53,11 +53,18 @@ def load(path: Path | None) -> Baseline:
     """Return the baseline of a file; an empty one for None. Raises BaselineError."""
     if path is None:
         return Baseline()
+    return Baseline(Counter({e["fingerprint"]: e["count"] for e in _entries(path)}))
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
+    """Return the entries of a baseline file, each with its fingerprint and count. Raises BaselineError."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["version"] != _VERSION:
             raise BaselineError(f"{path}: baseline version {data['version']!r} is not known")
-        return Baseline(Counter({e["fingerprint"]: int(e.get("count", 1)) for e in data["findings"]}))
+        return [
+            {**e, "fingerprint": e["fingerprint"], "count": int(e.get("count", 1))} for e in data["findings"]
+        ]
     except FileNotFoundError as error:
         raise BaselineError(f"{path}: {error.strerror}; --write-baseline writes one") from None
     except OSError as error:
@@ -82,7 +89,7 @@ def dump(report: Report) -> str:
                 "fingerprint": print_,
             }
     for print_, entry in entries.items():
-        entry["count"] = max(n for (known, _), n in counts.items() if known == print_)
+        entry["count"] = counts[print_]
     return _text(entries.values())
 
 
@@ -91,13 +98,10 @@ def pruned(path: Path, report: Report, covers: Callable[[str], bool]) -> tuple[s
 
     Nothing is added. covers: tells of an entry's path whether the run looked there. Raises BaselineError.
     """
-    load(path)
-    now: Counter[str] = Counter()
-    for (print_, _), count in _counted(report).items():
-        now[print_] = max(now[print_], count)
+    now = _counted(report)
     kept, gone = [], 0
-    for entry in json.loads(path.read_text(encoding="utf-8"))["findings"]:
-        count = int(entry.get("count", 1))
+    for entry in _entries(path):
+        count = entry["count"]
         left = min(count, now[entry["fingerprint"]]) if covers(str(entry.get("path", ""))) else count
         gone += count - left
         if left:
@@ -105,8 +109,13 @@ def pruned(path: Path, report: Report, covers: Callable[[str], bool]) -> tuple[s
     return _text(kept), gone
 
 
-def _counted(report: Report) -> Counter[tuple[str, str]]:
-    return Counter((fingerprint(f, file.source), f.to) for file in report.files for f in file.findings)
+def _counted(report: Report) -> Counter[str]:
+    """Return how often each finding is met; what several targets of a rolling upgrade report counts once."""
+    found = Counter((fingerprint(f, file.source), f.to) for file in report.files for f in file.findings)
+    out: Counter[str] = Counter()
+    for (print_, _), count in found.items():
+        out[print_] = max(out[print_], count)
+    return out
 
 
 def _text(entries: Iterable[dict[str, Any]]) -> str:

@@ -11,9 +11,11 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from vllm_migrate.config import place_key
-from vllm_migrate.findings import Choice, Cluster, Finding, Safety
+from vllm_migrate.disjoint import Disjoint
+from vllm_migrate.findings import Choice, Cluster, Safety
 from vllm_migrate.model import CannotRender, container_of
 from vllm_migrate.proof import render, unique
+from vllm_migrate.steps import findings_of
 from vllm_migrate.text import Edit, OverlapError, apply_edits
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def choices(planner: Planner) -> tuple[list[Choice], list[Cluster]]:
         if not ties:
             break
         groups = _merged(groups, ties)
-    made = [Choice(_findings(g), _safety(g), _edits(g)) for g in groups]
+    made = [Choice(findings_of(g), _safety(g), _edits(g)) for g in groups]
     order = sorted(range(len(made)), key=lambda i: [(f.path, f.span, f.code) for f in made[i].findings[:1]])
     place = {old: new for new, old in enumerate(order)}
     renamed = [
@@ -55,11 +57,6 @@ def _parts(groups: Iterable[Group], path: str) -> list[Part]:
 
 def _paths(group: Group) -> set[str]:
     return {path for unit in group for path in unit.paths}
-
-
-def _findings(group: Group) -> list[Finding]:
-    found = {id(f): f for u in group for p in u.alive for f in p.findings}
-    return sorted(found.values(), key=lambda f: (f.path, f.span, f.code))
 
 
 def _safety(group: Group) -> Safety:
@@ -90,7 +87,7 @@ def _by_path(groups: Sequence[Group]) -> dict[str, list[int]]:
 def _twins(groups: Sequence[Group]) -> list[tuple[int, int]]:
     """Return the pairs that answer what is found once and reported once, though it was read in two ways."""
     first: dict[str, int] = {}
-    keys = [(place_key(f), i) for i, group in enumerate(groups) for f in _findings(group)]
+    keys = [(place_key(f), i) for i, group in enumerate(groups) for f in findings_of(group)]
     return [(first.setdefault(key, i), i) for key, i in keys]
 
 
@@ -134,29 +131,19 @@ def _depending(planner: Planner, groups: Sequence[Group]) -> tuple[list[Cluster]
     for path, members in sorted(_by_path(groups).items()):
         text = planner.tree.files[path].source.text
         alone = {i: _written([groups[i]], path) or [] for i in members}
-        parent = {i: i for i in members}
-
-        def root(i: int, parent: dict[int, int] = parent) -> int:
-            while parent[i] != i:
-                i = parent[i]
-            return i
-
-        def join(some: Iterable[int], parent: dict[int, int] = parent) -> None:
-            first, *rest = (root(i) for i in some)
-            for other in rest:
-                parent[root(other)] = root(first)
-
+        sets: Disjoint[int] = Disjoint()
         held = _containers(groups, members, path)
         for some in held:
             for i, j in combinations(some, 2):
-                if root(i) != root(j) and not _independent(groups, path, text, (i, j), alone):
-                    join((i, j))
+                if sets.root(i) != sets.root(j) and not _independent(groups, path, text, (i, j), alone):
+                    sets.join(i, j)
             if len(some) > 2 and not _independent(groups, path, text, some, alone):
-                join(some)
+                for i, j in pairwise(some):
+                    sets.join(i, j)
         for i, j in _touching(members, alone):
-            join((i, j))
+            sets.join(i, j)
         for first in members:
-            mine = [i for i in members if root(i) == root(first)]
+            mine = [i for i in members if sets.root(i) == sets.root(first)]
             if mine[0] != first or len(mine) == 1:
                 continue
             together = _together(planner, groups, path, mine, alone) if len(mine) <= _MOST else None
@@ -226,17 +213,10 @@ def _together(
 
 
 def _merged(groups: Sequence[Group], ties: Iterable[tuple[int, int]]) -> list[Group]:
-    parent = list(range(len(groups)))
-
-    def root(i: int) -> int:
-        while parent[i] != i:
-            i = parent[i]
-        return i
-
+    sets: Disjoint[int] = Disjoint()
     for i, j in ties:
-        one, two = sorted((root(i), root(j)))
-        parent[two] = one
+        sets.join(i, j)
     out: dict[int, Group] = {}
     for i, group in enumerate(groups):
-        out.setdefault(root(i), []).extend(group)
+        out.setdefault(sets.root(i), []).extend(group)
     return list(out.values())

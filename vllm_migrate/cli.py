@@ -39,6 +39,7 @@ def _options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return decorate
 
 
+_CONFIG = click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
 _SCOPE = _options(
     click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path, allow_dash=True)),
     click.option(
@@ -72,7 +73,7 @@ _SCOPE = _options(
         shell_complete=cli_complete.selectors,
         help="Not these codes, prefixes or ids.",
     ),
-    click.option("--config", "config_path", type=_PATH, help="Read this configuration file."),
+    _CONFIG,
     click.option("--stdin-filename", type=_PATH, help="What the text given for `-` is called."),
     click.option("--baseline", type=_PATH, help="Do not report the findings this file knows."),
     click.option(
@@ -264,7 +265,7 @@ def init(folder: Path | None, to: str | None, printing: bool) -> int:
 
 @cli.command(context_settings={"ignore_unknown_options": True}, short_help="Say why, since when, what instead.")
 @click.argument("what", metavar="NAME", shell_complete=cli_complete.names)
-@click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
+@_CONFIG
 def explain(what: str, config_path: Path | None) -> int:
     """Say why, since when, what instead, and on what evidence.
 
@@ -299,7 +300,7 @@ def rules_(output_format: str) -> int:
     default="text",
     help="How the changes between two releases are printed.",
 )
-@click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
+@_CONFIG
 def releases(first: str | None, second: str | None, output_format: str, config_path: Path | None) -> int:
     """List the releases the catalog knows; with two, everything that changed between them.
 
@@ -328,7 +329,7 @@ def releases(first: str | None, second: str | None, output_format: str, config_p
 @click.argument("version", metavar="VERSION", shell_complete=cli_complete.releases)
 @click.option("--object", "name", metavar="NAME", help="Only this config object, by its option or its class.")
 @click.option("--list", "listing", is_flag=True, help="List the config objects of the release instead.")
-@click.option("--config", "config_path", type=_PATH, help="Read this configuration file.")
+@_CONFIG
 def schema(version: str, name: str | None, listing: bool, config_path: Path | None) -> int:
     """Print the JSON Schema of a `vllm serve --config` file, for editors.
 

@@ -100,7 +100,9 @@ class Tree:
 
     def read_kustomization(self, name: str) -> None:
         """Read what stands in a folder whose kustomization may set the tags of its manifests."""
-        if name not in self._looked and any((self.root / name / k).is_file() for k in _KUSTOMIZATIONS):
+        from vllm_migrate.hosts.kustomize import NAMES
+
+        if name not in self._looked and any((self.root / name / k).is_file() for k in NAMES):
             self.folder(name)
 
     def _look(self, name: str) -> None:
@@ -124,7 +126,6 @@ class Tree:
                 self.add(file)
 
 
-_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml")
 _PIN_NAMES = ("dockerfile", "containerfile", "requirements", "constraints", "pyproject.toml", "setup.py", "setup.cfg")
 _PIN_ENDS = (
     ".dockerfile", ".yaml", ".yml", ".env", "environment.yml", "-requirements.txt", "_requirements.txt",
@@ -156,9 +157,13 @@ def read(path: str, raw: bytes, root: Path, host: Host | None = None) -> File | 
 def read_source(source: Source, host: Host, root: Path) -> Reading:
     """Return a host's reading; a fault of the host itself is a problem of the file, never a crash."""
 
-    def sibling(name: str) -> str | None:
+    def beside(name: str) -> str | None:
         joined = posixpath.normpath(posixpath.join(posixpath.dirname(source.path), name))
-        raw = None if joined.startswith("..") else discover.read_inside(root, joined)
+        return None if joined.startswith("..") else joined
+
+    def sibling(name: str) -> str | None:
+        joined = beside(name)
+        raw = None if joined is None else discover.read_inside(root, joined)
         if raw is None or len(raw) > 1 << 20:
             return None
         try:
@@ -169,9 +174,9 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
     def names(folder: str) -> list[str]:
         import os
 
-        joined = posixpath.normpath(posixpath.join(posixpath.dirname(source.path), folder))
+        joined = beside(folder)
         try:
-            return [] if joined.startswith("..") else sorted(os.listdir(root / joined))
+            return [] if joined is None else sorted(os.listdir(root / joined))
         except OSError:
             return []
 

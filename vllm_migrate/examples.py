@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vllm_migrate.config import Config
+from vllm_migrate.versions_key import key
 
 if TYPE_CHECKING:
     from vllm_migrate.catalog import Catalog
@@ -55,8 +56,6 @@ def _last(entry: Migration, catalog: Catalog) -> str | None:
     end = entry.removed_in or entry.changed_in or entry.deprecated_in
     if end is None:
         return None
-    from vllm_migrate.versions_key import key
-
     before = [version for version in catalog.releases if key(version) < key(end)]
     return before[-1] if before else None
 
@@ -64,8 +63,6 @@ def _last(entry: Migration, catalog: Catalog) -> str | None:
 def _target(entry: Migration, catalog: Catalog) -> str:
     if entry.returned_in is None:
         return catalog.latest
-    from vllm_migrate.versions_key import key
-
     return [v for v in catalog.releases if key(v) < key(entry.returned_in)][-1]
 
 

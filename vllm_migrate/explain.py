@@ -118,14 +118,7 @@ def _about_rule(rule: Rule, entries: list[Migration]) -> str:
 
 def _about(entry: Migration, catalog: Catalog) -> str:
     lines = [f"{entry.code}:{entry.id} ({entry.severity})", _wrap(entry.title), ""]
-    dates = (
-        ("introduced in", entry.introduced_in),
-        ("deprecated in", entry.deprecated_in),
-        ("changed in", entry.changed_in),
-        ("removed in", entry.removed_in),
-        ("back in", entry.returned_in),
-    )
-    known = [f"{label} {version}" for label, version in dates if version]
+    known = dated(entry)
     if known:
         lines += [_wrap(", ".join(known)), ""]
     if entry.values:
@@ -144,6 +137,18 @@ def _about(entry: Migration, catalog: Catalog) -> str:
     if entry.evidence:
         lines += ["", "Evidence:"] + [_wrap(text, "  - ", "    ") for text in entry.evidence]
     return "\n".join(lines) + "\n"
+
+
+def dated(entry: Migration) -> list[str]:
+    """Return what happened to the thing of an entry, and in which release, in words."""
+    dates = (
+        ("introduced in", entry.introduced_in),
+        ("deprecated in", entry.deprecated_in),
+        ("changed in", entry.changed_in),
+        ("removed in", entry.removed_in),
+        ("back in", entry.returned_in),
+    )
+    return [f"{label} {version}" for label, version in dates if version]
 
 
 def case_words(case: Case) -> str:

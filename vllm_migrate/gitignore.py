@@ -19,21 +19,33 @@ def git_top(folder: Path) -> Path | None:
     return None
 
 
+def git_folder(top: Path) -> Path | None:
+    """Return where Git keeps the index of the work tree that begins at `top`; None where that cannot be read."""
+    git = top / ".git"
+    if git.is_dir():
+        return git
+    # A linked work tree or a submodule: the file names the folder that stands in.
+    try:
+        text = git.read_text(encoding="utf-8", errors="surrogateescape").strip()
+    except OSError:
+        return None
+    folder = top / text.removeprefix("gitdir:").strip()
+    return folder if text.startswith("gitdir:") and folder.is_dir() else None
+
+
+def git_common(folder: Path) -> Path:
+    """Return what the work trees of one repository share: settings, objects. folder: of one of them."""
+    try:
+        return folder / (folder / "commondir").read_text(encoding="utf-8", errors="surrogateescape").strip()
+    except OSError:
+        return folder
+
+
 def _exclude_file(top: Path) -> Path | None:
     """Return `info/exclude` of the repository whose work tree begins at `top`."""
-    git = top / ".git"
-    if git.is_file():
-        # A linked work tree or a submodule: the file names the folder that stands in.
-        try:
-            text = git.read_text(encoding="utf-8").strip()
-            git = top / text.removeprefix("gitdir:").strip()
-            common = git / "commondir"
-            if common.is_file():
-                git = git / common.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError):
-            return None
-    path = git / "info" / "exclude"
-    return path if path.is_file() else None
+    git = git_folder(top)
+    path = git_common(git) / "info" / "exclude" if git is not None else None
+    return path if path is not None and path.is_file() else None
 
 
 def relative(path: str, folder: str) -> str:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from vllm_migrate.gitignore import git_common, git_folder
+
 _STAT, _SHA1, _SHA256 = 40, 20, 32
 _EXTENDED, _NAME = 0x4000, 0x0FFF
 
@@ -25,7 +27,7 @@ def changed(top: Path, paths: Iterable[Path]) -> list[Path]:
 
 def index(top: Path) -> dict[str, bytes] | None:
     """Return the object name of each path of the index; None where there is none that can be read."""
-    folder = _git_folder(top)
+    folder = git_folder(top)
     try:
         raw = (folder / "index").read_bytes() if folder is not None else b""
         return _entries(raw, _SHA256 if folder is not None and _is_sha256(folder) else _SHA1)
@@ -33,23 +35,9 @@ def index(top: Path) -> dict[str, bytes] | None:
         return None
 
 
-def _git_folder(top: Path) -> Path | None:
-    """Return where Git keeps the index of a work tree: `.git`, or what a file of that name points to."""
-    here = top / ".git"
-    if here.is_dir():
-        return here
-    try:
-        found = re.match(r"gitdir:\s*(.+)", here.read_text(encoding="utf-8", errors="surrogateescape"))
-    except OSError:
-        return None
-    return top / found[1].strip() if found is not None else None
-
-
 def _is_sha256(folder: Path) -> bool:
-    common = folder / "commondir"
-    base = folder / common.read_text().strip() if common.is_file() else folder
     try:
-        text = (base / "config").read_text(encoding="utf-8", errors="replace")
+        text = (git_common(folder) / "config").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
     return re.search(r"(?im)^\s*objectformat\s*=\s*sha256\s*$", text) is not None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from vllm_migrate.arguments import COMMAND_LINES, ENGINE_LINES, KEYWORDS, Argument, has_dynamic
+from vllm_migrate.disjoint import Disjoint
 from vllm_migrate.findings import Finding, Fix, Safety
 from vllm_migrate.jsontext import Filled, parse, rewrite
 from vllm_migrate.migrations import CannotConvert, Case, Migration, convert, holds, normal, spell, truthy
@@ -176,16 +177,7 @@ def make_fixes(ctx: SiteContext, answers: Sequence[Answer]) -> None:
 
 
 def _groups(ctx: SiteContext, answers: Sequence[Answer]) -> list[list[Answer]]:
-    parent: dict[object, object] = {}
-
-    def root(token: object) -> object:
-        while parent.setdefault(token, token) != token:
-            token = parent[token]
-        return token
-
-    def join(a: object, b: object) -> None:
-        parent[root(a)] = root(b)
-
+    sets: Disjoint[tuple[object, ...]] = Disjoint()
     present = {a.option for a in ctx.arguments if a.option}
 
     def own(answer: Answer, option: str) -> bool:
@@ -200,21 +192,21 @@ def _groups(ctx: SiteContext, answers: Sequence[Answer]) -> list[list[Answer]]:
     for answer in answers:
         me = ("answer", id(answer))
         if answer.argument is not None:
-            join(me, ("argument", id(answer.argument)))
+            sets.join(me, ("argument", id(answer.argument)))
             if answer.key or answer.argument.path:
-                join(me, base(answer, answer.argument.option))
+                sets.join(me, base(answer, answer.argument.option))
         if answer.variable is not None:
-            join(me, ("variable", id(answer.variable)))
+            sets.join(me, ("variable", id(answer.variable)))
         for result in answer.results:
             if result.option and (result.path or result.option in present):
-                join(me, base(answer, result.option))
+                sets.join(me, base(answer, result.option))
             elif result.option:
-                join(me, ("new", result.option))
+                sets.join(me, ("new", result.option))
             else:
-                join(me, ("var", result.variable))
+                sets.join(me, ("var", result.variable))
     groups: dict[object, list[Answer]] = {}
     for answer in answers:
-        groups.setdefault(root(("answer", id(answer))), []).append(answer)
+        groups.setdefault(sets.root(("answer", id(answer))), []).append(answer)
     return list(groups.values())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vllm_migrate.findings import Choice, Finding, Report
-from vllm_migrate.gitignore import git_top
+from vllm_migrate.gitignore import git_folder, git_top
 
 ACCEPT, SKIP, EDIT = "accept", "skip", "edit"
 _FORM = 1
@@ -85,20 +85,8 @@ def place(root: Path) -> Path:
     """Return the file for the answers about a root: in its repository's git folder, else the user's own."""
     top = git_top(root)
     name = f"review-{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.json"
-    folder = _git_folder(top) if top is not None else None
+    folder = git_folder(top) if top is not None else None
     return (folder if folder is not None else _user_folder()) / "vllm-migrate" / name
-
-
-def _git_folder(top: Path) -> Path | None:
-    entry = top / ".git"
-    if entry.is_dir():
-        return entry
-    try:
-        told = entry.read_text(encoding="utf-8", errors="surrogateescape").strip()
-    except OSError:
-        return None
-    folder = top / told.removeprefix("gitdir:").strip()
-    return folder if told.startswith("gitdir:") and folder.is_dir() else None
 
 
 def _user_folder() -> Path:

@@ -134,17 +134,13 @@ def _unkept(job: Job, paths: list[Path]) -> list[str]:
     return [relative_name(path, job.root) for path in changed(top, paths)] if top is not None else []
 
 
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
-
-
 def write_fixes(job: Job, report: Report) -> bool:
     """Write the files a report holds new text for; returns whether one could not be written.
 
     What was not written is taken out of the report.
     """
     from vllm_migrate import write
+    from vllm_migrate.output._summary import some
 
     texts = {
         job.root / file.path: (file.source.raw, file.fixed.raw)
@@ -153,9 +149,9 @@ def write_fixes(job: Job, report: Report) -> bool:
     }
     unkept = _unkept(job, list(texts))
     if unkept and job.require_clean:
-        raise NotClean(f"nothing written: Git does not have {_some(unkept)} as they are")
+        raise NotClean(f"nothing written: Git does not have {some(unkept, _NAMED)} as they are")
     if unkept:
-        job.say([f"Git does not have {_some(unkept)} as they are: these fixes are written into other changes"])
+        job.say([f"Git does not have {some(unkept, _NAMED)} as they are: these fixes are written into other changes"])
     together = [{job.root / path for path, _ in fix.edits} for file in report.files for fix in file.applied]
     refused = write.replace_all(texts, together, job.root)
     job.note([f"error: {reason}" for reason in refused.values()])
@@ -195,9 +191,9 @@ def read_report(job: Job, config: Config, *, again: bool = False) -> Report:
     if not again:
         job.say(report.notices)
         if job.verbose:
-            job.note([f"root: {job.root}", f"configuration: {config.file or 'none'}"])
             from vllm_migrate.output._summary import looked_at
 
+            job.note([f"root: {job.root}", f"configuration: {config.file or 'none'}"])
             job.note(looked_at(report))
             job.note(report.evidence)
     return report

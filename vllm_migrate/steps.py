@@ -6,9 +6,10 @@ last one is what they make all at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from vllm_migrate.disjoint import Disjoint
 from vllm_migrate.findings import Finding, Step
 from vllm_migrate.text import Source
 
@@ -37,7 +38,7 @@ def steps(tree: Tree, units: Sequence[Unit], by: str, render: Render) -> list[St
         texts = _texts(tried, {p for u in waiting for p in u.paths}, render)
         if texts is None and i < len(groups) - 1:
             continue
-        step = Step(key, _findings(waiting))
+        step = Step(key, findings_of(waiting))
         step.texts = {path: (now[path], text) for path, text in (texts or {}).items() if text.raw != now[path].raw}
         step.places = {id(f): tree.files[f.path].source.position(f.span.start)[0] for f in step.findings}
         now.update(texts or {})
@@ -72,7 +73,8 @@ def _texts(units: Sequence[Unit], paths: set[str], render: Render) -> dict[str, 
     return out
 
 
-def _findings(units: Sequence[Unit]) -> list[Finding]:
+def findings_of(units: Iterable[Unit]) -> list[Finding]:
+    """Return what the fixes of some units answer, in order of place."""
     found = {id(f): f for u in units for p in u.alive for f in p.findings}
     return sorted(found.values(), key=lambda f: (f.path, f.span, f.code))
 
@@ -81,7 +83,7 @@ def _by_rule(units: Sequence[Unit]) -> list[tuple[str, list[Unit]]]:
     """Group by code; what goes together under several counts as the move of the pin, else as the first."""
     groups: dict[str, list[Unit]] = {}
     for unit in units:
-        findings = _findings([unit])
+        findings = findings_of([unit])
         moves = {id(p) for part in unit.alive for p in part.needs}
         pins = {f.code for part in unit.alive if id(part) in moves for f in part.findings}
         codes = pins or {f.code for f in findings}
@@ -94,26 +96,21 @@ def _by_launch(tree: Tree, units: Sequence[Unit]) -> list[tuple[str, list[Unit]]
     places: dict[int, tuple[str, int]] = {}
     for path, file in tree.files.items():
         places.update({id(site): (path, i) for i, site in enumerate(file.reading.sites)})
-    parent: dict[tuple[str, int], tuple[str, int]] = {}
-
-    def root(place: tuple[str, int]) -> tuple[str, int]:
-        while parent.setdefault(place, place) != place:
-            place = parent[place]
-        return place
-
+    sets: Disjoint[tuple[str, int]] = Disjoint()
     asked: list[tuple[Unit, tuple[str, int]]] = []
     for unit in units:
-        findings = _findings([unit])
+        findings = findings_of([unit])
         sites = [f.site for f in findings if f.site is not None]
         # A pin that one launch alone runs on belongs to it.
         sites += [f.governs[0] for f in findings if len(f.governs) == 1]
         own = sorted({places[id(site)] for site in sites if id(site) in places})
         own = own or sorted({(f.path, -1) for f in findings}) or sorted((path, -1) for path in unit.paths)
         for other in own[1:]:
-            one, two = sorted((root(own[0]), root(other)))
-            parent[two] = one
+            # The first place stands for all.
+            first, later = sorted((sets.root(own[0]), sets.root(other)))
+            sets.join(later, first)
         asked.append((unit, own[0]))
     groups: dict[tuple[str, int], list[Unit]] = {}
     for unit, place in asked:
-        groups.setdefault(root(place), []).append(unit)
+        groups.setdefault(sets.root(place), []).append(unit)
     return [(f"{path}:{i}" if i >= 0 else path, mine) for (path, i), mine in sorted(groups.items())]

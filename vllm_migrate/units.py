@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from vllm_migrate import chart_moves, charts
 from vllm_migrate.config import place_key
+from vllm_migrate.disjoint import Disjoint
 from vllm_migrate.findings import Finding, Fix, Step
 from vllm_migrate.judging import Data, judge, launches_refuse
 from vllm_migrate.model import CannotRender, Change, Reading, Site
@@ -125,18 +126,18 @@ class Planner:
                         break
 
     def _make_parts(self, findings: list[Finding]) -> None:
-        parent: dict[object, object] = {}
+        sets: Disjoint[object] = Disjoint()
         for finding in findings:
             for change in finding.fix.changes if finding.fix is not None else ():
                 item = item_of(change)
                 token = ("item", id(item)) if item is not None else ("insert", *signature(change))
-                _join(parent, ("fix", id(finding.fix)), token)
+                sets.join(("fix", id(finding.fix)), token)
         groups: dict[object, Part] = {}
         for finding in findings:
             if finding.fix is None:
                 continue
             path = finding.fix.path or finding.path
-            part = groups.setdefault(_root(parent, ("fix", id(finding.fix))), Part(path))
+            part = groups.setdefault(sets.root(("fix", id(finding.fix))), Part(path))
             part.findings.append(finding)
             if finding.fix not in part.fixes:
                 part.fixes.append(finding.fix)
@@ -165,18 +166,18 @@ class Planner:
                         part.needs.append(move)
 
     def _make_units(self) -> None:
-        parent: dict[object, object] = {}
+        sets: Disjoint[object] = Disjoint()
         for part in self.parts:
             for move in part.needs:
                 lone = part.dead or (not part.safe and all(f.severity == "info" for f in part.findings))
                 if not lone or (self.data.config.unsafe_fixes and not part.dead):
                     # What breaks nothing and needs a person must not hold the pin back.
-                    _join(parent, id(part), id(move))
+                    sets.join(id(part), id(move))
             for other in self.written_with(part):
-                _join(parent, id(part), id(other))
+                sets.join(id(part), id(other))
         groups: dict[object, Unit] = {}
         for part in self.parts:
-            groups.setdefault(_root(parent, id(part)), Unit()).parts.append(part)
+            groups.setdefault(sets.root(id(part)), Unit()).parts.append(part)
         self.units = list(groups.values())
 
     def written_with(self, part: Part) -> list[Part]:
@@ -419,17 +420,6 @@ def _renders(parts: Sequence[Part]) -> bool:
         return bool(render(_changes(parts)))
     except CannotRender:
         return False
-
-
-def _root(parent: dict[object, object], token: object) -> object:
-    while parent.setdefault(token, token) != token:
-        parent[token] = parent[parent[token]]
-        token = parent[token]
-    return token
-
-
-def _join(parent: dict[object, object], one: object, other: object) -> None:
-    parent[_root(parent, one)] = _root(parent, other)
 
 
 def _take(finding: Finding, reason: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 from blocks import DOCS, blocks
 from ruamel.yaml import YAML
-from test_tutorial import Shell, holds
+from test_tutorial import Shell, follow
 
 ROOT = DOCS.parent
 
@@ -20,16 +20,7 @@ def test_the_page_holds(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "fixtures" / "example", folder)
     for words in ("init -q", "config user.name me", "config user.email me@example.com", "add -A", "commit -qm before"):
         subprocess.run(["git", *words.split()], cwd=folder, check=True)
-    shell = Shell(folder)
-    ran = 0
-    for block in blocks(DOCS / "usage.md"):
-        if "run" in block.words:
-            status = shell.run(block)
-            assert status == int(block.given("exit") or 0), f"line {block.line}: {shell.printed}"
-            ran += 1
-        elif "output" in block.words:
-            assert holds(shell.printed, block.text), f"line {block.line}:\n{shell.printed}"
-    assert ran > 8
+    assert follow(Shell(folder), DOCS / "usage.md") > 8
 
 
 def test_the_configuration_shown_is_one() -> None:

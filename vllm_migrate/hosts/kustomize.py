@@ -15,7 +15,7 @@ from vllm_migrate.model import Item, Pin, Reading
 
 OPERATION = "an operation on a list of another file: take the whole operation out by hand"
 _COUNTED = re.compile(r"/(?P<list>args|command|env)/(?P<index>\d+)(?=/|$)")
-NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+NAMES = ("kustomization.yaml", "kustomization.yml")
 
 
 def is_operation(node: Node) -> bool:

@@ -15,34 +15,33 @@ _DEPTH = 4
 
 def mark_conditional(module: Module, sites: Sequence[tuple[Site, ast.AST]]) -> None:
     """Note for every variable of a launch whether the statement that sets it may be passed over."""
+    if not any(site.variables for site, _ in sites):
+        return
     statements = sorted(
-        ((module.span(node).start, node) for node in module.nodes if isinstance(node, ast.stmt)),
-        key=lambda pair: pair[0],
+        ((module.span(node), node) for node in module.nodes if isinstance(node, ast.stmt)),
+        key=lambda pair: pair[0].start,
     )
-    starts = [start for start, _ in statements]
+    starts = [span.start for span, _ in statements]
     for site, node in sites:
         for variable in site.variables:
             if variable.region.source is not site.region.source or variable.branch != -1:
                 continue
             place = variable.place.start
             # The innermost statement at a place is the last one that begins before it and holds it.
-            index = bisect.bisect_right(starts, place)
-            setter = next(
-                (s for _, s in reversed(statements[:index]) if module.span(s).end >= place), None
-            )
+            before = range(bisect.bisect_right(starts, place) - 1, -1, -1)
+            setter = next((statements[i][1] for i in before if statements[i][0].end >= place), None)
             if setter is not None and not _certain(module, setter, node, 0):
                 variable.branch = place
 
 
 def _certain(module: Module, setter: ast.AST, use: ast.AST, depth: int) -> bool:
     """Tell whether a statement has run whenever another node is reached after it."""
-    above = {id(use), *map(id, module.ancestors(use))}
-    if id(setter) in above:
-        return True
     arms = _arms(module, use)
+    if setter is use or id(setter) in arms:
+        return True
     child: ast.AST = setter
     for holder in module.ancestors(setter):
-        if id(holder) in above and not _splits(holder, child, arms.get(id(holder))):
+        if (holder is use or id(holder) in arms) and not _splits(holder, child, arms.get(id(holder))):
             return True
         if isinstance(holder, _FUNCTIONS):
             return depth < _DEPTH and _called(module, holder, use, depth)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import Context, host_for, read_markdown, read_python, read_shell
 from vllm_migrate.hosts import yaml_names as names
-from vllm_migrate.hosts.kustomize import links
+from vllm_migrate.hosts.kustomize import NAMES, links
 from vllm_migrate.hosts.yaml_mask import FILLER
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion
 from vllm_migrate.hosts.yaml_tree import Node
@@ -37,7 +37,7 @@ class Scripts:
         """Note files that a mapping links to."""
         out = self.reader.out
         name = self.reader.context.path.rsplit("/", 1)[-1]
-        if not path and (self.reader.kind == "Kustomization" or name in ("kustomization.yaml", "kustomization.yml")):
+        if not path and (self.reader.kind == "Kustomization" or name in NAMES):
             out.links += links(node)
         if not path and self.reader.compose and "$" in self.reader.document.text:
             out.links.append(".env")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
@@ -18,6 +19,16 @@ def number(count: int, one: str, many: str = "") -> str:
     ('1 error', '2 fixes')
     """
     return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """Return the first of some names, and how many more there are.
+
+    >>> some(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def checked(report: Report, settings: Config) -> list[str]:
@@ -56,8 +67,7 @@ def looked_at(report: Report) -> list[str]:
     lines += [f"{clickable(f.path, report)}: read as {f.host}" for f in report.files if f.host]
     lines += [f"{clickable(path, report)}: left out, no format that is known" for path in report.unread]
     for reason, names in report.skipped.items():
-        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-        lines.append(f"left out, {reason}: {shown}")
+        lines.append(f"left out, {reason}: {some(names, _SHOWN)}")
     return lines
 
 
