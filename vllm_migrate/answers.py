@@ -9,12 +9,12 @@ import fnmatch
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from vllm_migrate.catalog.removals import Removal, Thing
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.migrations import Migration, Migrations
 from vllm_migrate.paths import schemas_dir
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Dynamic, Entry, Item, Site, Word, is_hole
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ ENGINE_LINES = frozenset({"bench_engine", "grpc_server"})
 CLIENTS = frozenset({"bench"})
 """Programs that talk to a server and run no engine: they read none of its variables."""
 KEYWORDS = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
-_NEGATIVE = re.compile(r"-\d+$|-\d*\.\d+$", re.ASCII)
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NEGATIVE = regex(r"-\d+$|-\d*\.\d+$", re.ASCII)
+_CAMEL = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 @dataclass(eq=False)

@@ -10,11 +10,12 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from vllm_migrate.findings import Finding, Report
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.text import Source
 
 _VERSION = 1

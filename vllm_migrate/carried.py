@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from vllm_migrate.jsontext import rewrite
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import (
     CannotRender,
     Change,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from vllm_migrate.arguments import read_arguments
 from vllm_migrate.catalog import UnknownRelease
 from vllm_migrate.findings import Finding, Fix
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Change, Dynamic, InsertEntry, Rename, Replace
 from vllm_migrate.planning import NoFix, find_answer
 from vllm_migrate.rules.context import SiteContext
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.helm_values import Path, Use
     from vllm_migrate.units import Planner
 
-_LOOP = re.compile(r"\{\{-?\s*range\s+(\$\w+)\s*,\s*(\$\w+)\s*:=\s*[^}]*\}\}")
+_LOOP = regex(r"\{\{-?\s*range\s+(\$\w+)\s*,\s*(\$\w+)\s*:=\s*[^}]*\}\}")
 
 
 def open_(finding: Finding) -> bool:

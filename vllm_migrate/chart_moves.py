@@ -5,14 +5,14 @@ One fix over both: the block of the old option goes from the template, and each 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from vllm_migrate.arguments import Argument
 from vllm_migrate.chart_keys import context_of, open_, rename
 from vllm_migrate.findings import Finding, Fix
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.migrations import Migration, spell
 from vllm_migrate.model import Change, Dynamic, Entry, InsertEntry, Remove, Rename, Replace
 from vllm_migrate.planning import NoFix, find_answer
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.helm_values import Path, Use
     from vllm_migrate.units import Planner
 
-_PLAIN = re.compile(
+_PLAIN = regex(
     r"(?:\{\{-?\s*)?\(?\s*(?:(?:int|int64|float64|toString|quote)\s+)?[$.][\w.$]*"
     r"(?:\s*\|\s*(?:s?quote|int|int64|float64|toString|trim))*\s*\)?(?:\s*-?\}\})?"
 )
-_TRUTHY = re.compile(r"(?:if|with)\s+(?:\$\w+\s*:=\s*)?[$.][\w.$]*")
-_PRESENT = re.compile(r"if\s+\(?(?:hasKey\s+\S+\s+\"[\w.-]+\"|not\s+\(kindIs\s+\"invalid\"\s+\S+\)|ne\s+\S+\s+nil)\)?")
+_TRUTHY = regex(r"(?:if|with)\s+(?:\$\w+\s*:=\s*)?[$.][\w.$]*")
+_PRESENT = regex(r"if\s+\(?(?:hasKey\s+\S+\s+\"[\w.-]+\"|not\s+\(kindIs\s+\"invalid\"\s+\S+\)|ne\s+\S+\s+nil)\)?")
 
 
 @dataclass

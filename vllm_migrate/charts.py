@@ -9,12 +9,13 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vllm_migrate import discover
 from vllm_migrate.findings import Fix
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import CannotRender, Change, Entry, InsertEntry, Remove, Rename, Replace
 from vllm_migrate.proof import render
 from vllm_migrate.text import Source, Span, UndecodableError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.helm_values import Use, Values
     from vllm_migrate.units import Part, Planner
 
-_STARTS = re.compile(rb"(?m)^[ \t-]*(?:args|command):|\"--[a-z]|^[ \t]*- *[\"']?--[a-z]")
+_STARTS = regex(rb"(?m)^[ \t-]*(?:args|command):|\"--[a-z]|^[ \t]*- *[\"']?--[a-z]")
 _DEPTH = 3
 _MOST = 200
 _ENVIRONMENTS = frozenset(("environments", "environment", "envs", "env", "values", "ci"))

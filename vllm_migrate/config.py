@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from vllm_migrate.findings import SEVERITIES, Finding, Severity
 from vllm_migrate.globs import path_matches
+from vllm_migrate.lazy import dataclass
 
 
 class ConfigError(ValueError):

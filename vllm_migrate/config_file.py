@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vllm_migrate.config import Config, ConfigError, from_mapping
+from vllm_migrate.lazy import regex
 from vllm_migrate.paths import schemas_dir
 
 if TYPE_CHECKING:
@@ -136,11 +137,11 @@ def _toml_table(path: Path, raw: bytes) -> tuple[Any, Callable[[Place], int]]:
     return table, line_of
 
 
-_HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?")
+_HEADER = regex(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?")
 _ONE = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
-_KEY = re.compile(rf"\s*({_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
-_PART = re.compile(_ONE)
-_INLINE = re.compile(rf"[{{,]\s*({_ONE})\s*=")
+_KEY = regex(rf"\s*({_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
+_PART = regex(_ONE)
+_INLINE = regex(rf"[{{,]\s*({_ONE})\s*=")
 
 
 def _toml_lines(text: str) -> dict[tuple[str, ...], int]:

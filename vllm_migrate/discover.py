@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from vllm_migrate import config_file
 from vllm_migrate.config import Config
 from vllm_migrate.gitignore import Ignores, add, chain_above, relative
 from vllm_migrate.globs import path_matches
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.progress import Step, silent
 
 SKIPPED_FOLDERS = frozenset(

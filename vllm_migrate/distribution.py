@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.paths import schemas_dir
 from vllm_migrate.versions_key import key
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from vllm_migrate import baseline, charts, discover, suppress
@@ -18,6 +18,7 @@ from vllm_migrate.hosts import Context as HostContext
 from vllm_migrate.hosts import Host, host_for
 from vllm_migrate.hosts.spread import spread
 from vllm_migrate.judging import Data, Judged, judge
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.migrations import load as load_migrations
 from vllm_migrate.model import Problem, Reading
 from vllm_migrate.progress import Step, silent
@@ -199,7 +200,7 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
         return Reading(problems=[Problem("syntax", f"could not be read ({type(error).__name__}: {error})")])
 
 
-_SIDES = tuple(re.compile(mark, re.M) for mark in (r"^<{7} ", r"^={7}\r?$", r"^>{7} "))
+_SIDES = tuple(regex(mark, re.M) for mark in (r"^<{7} ", r"^={7}\r?$", r"^>{7} "))
 
 
 def _conflict(text: str) -> Reading | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.config import Config
 from vllm_migrate.distribution import distribution
 from vllm_migrate.launch import split_image
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Pin, Reading, Site
 from vllm_migrate.versions import PinVersion, held_version, own_versions, pin_version, read_image
 

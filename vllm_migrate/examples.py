@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vllm_migrate.config import Config
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.versions_key import key
 
 if TYPE_CHECKING:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import is_hole
 from vllm_migrate.text import Edit, apply_edits
 
-_FILLED = re.compile(r"[^\s,\]}\"]+")
-_SPACE = re.compile(r"[ \t\r\n]*")
+_FILLED = regex(r"[^\s,\]}\"]+")
+_SPACE = regex(r"[ \t\r\n]*")
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from vllm_migrate.arguments import read_arguments
@@ -11,6 +11,7 @@ from vllm_migrate.catalog import UnknownRelease
 from vllm_migrate.config import Config
 from vllm_migrate.evidence import Origin, Readings, moving, origin_of, origin_of_file, readings_beside, version_of
 from vllm_migrate.findings import Finding, Severity, Standing
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Pin, Reading, Site
 from vllm_migrate.rules.context import Context, PinContext, SiteContext
 from vllm_migrate.rules.registry import modules

@@ -9,11 +9,12 @@ import fnmatch
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vllm_migrate import wrappers
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.paths import schemas_dir
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=(?!=)", re.ASCII)
+_ASSIGNMENT = regex(r"[A-Za-z_][A-Za-z0-9_]*=(?!=)", re.ASCII)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.paths import schemas_dir
 from vllm_migrate.versions_key import key, matches
 

@@ -9,9 +9,10 @@ decided later, from data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.text import Edit, Region, Span
 
 HOLE = "\ue000"

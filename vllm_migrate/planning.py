@@ -8,13 +8,14 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from vllm_migrate.arguments import COMMAND_LINES, ENGINE_LINES, KEYWORDS, Argument, has_dynamic
 from vllm_migrate.disjoint import Disjoint
 from vllm_migrate.findings import Finding, Fix, Safety
 from vllm_migrate.jsontext import Filled, parse, rewrite
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.migrations import CannotConvert, Case, Migration, convert, holds, normal, spell, truthy
 from vllm_migrate.model import (
     Change,

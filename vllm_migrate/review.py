@@ -7,10 +7,11 @@ given, so that a terminal that closes loses nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from vllm_migrate import review_state as state
 from vllm_migrate.findings import Choice, Cluster, Report
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.output._grouped import choices_of
 from vllm_migrate.output._hunks import page
 from vllm_migrate.output._paint import Paint

@@ -8,12 +8,13 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from vllm_migrate.findings import Choice, Finding, Report
 from vllm_migrate.gitignore import git_folder, git_top
+from vllm_migrate.lazy import dataclass
 
 ACCEPT, SKIP, EDIT = "accept", "skip", "edit"
 _FORM = 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from vllm_migrate.config import place_key
 from vllm_migrate.findings import Choice, Cluster, Report
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.output._located import after, sources
 from vllm_migrate.output._unified import lines_of
 from vllm_migrate.review_state import EDIT, Answer

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vllm_migrate.config import Config, ConfigError
 from vllm_migrate.findings import Finding, Report
+from vllm_migrate.lazy import dataclass
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts import Host

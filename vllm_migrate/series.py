@@ -8,13 +8,14 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+from vllm_migrate.lazy import regex
 from vllm_migrate.output._mail import Author, messages
 from vllm_migrate.output._summary import left_out, number
 from vllm_migrate.runs import Job, read_report, status
 
 NEUTRAL = ("vllm-migrate", "vllm-migrate@localhost")
 _NO_DATE = 946684800
-_OURS = re.compile(r"\d{4}-.*\.patch\Z")
+_OURS = regex(r"\d{4}-.*\.patch\Z")
 
 
 class SeriesError(ValueError):

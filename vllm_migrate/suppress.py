@@ -6,20 +6,20 @@ The comment may be written in any of the forms the formats have (`#`, `//`, `;`,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.config import selects
 from vllm_migrate.findings import Finding
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Source, Span
 
 _MARK = "vllm-migrate:"
-_COMMENT = re.compile(
+_COMMENT = regex(
     r"(?P<open>\#|//|<!--|\{\{-?\s*/\*|/\*|;|--|%)\s*vllm-migrate:\s*(?P<what>ignore-file|ignore)\b"
     r"(?:\s*\[(?P<which>[^\]\r\n]*)\])?"
 )
-_CONTINUES = re.compile(r"\\\s*$")
+_CONTINUES = regex(r"\\\s*$")
 
 
 @dataclass(frozen=True)

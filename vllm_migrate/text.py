@@ -7,10 +7,11 @@ the file on disk. Nothing here knows a file format: a host builds regions from p
 from __future__ import annotations
 
 import bisect
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+
+from vllm_migrate.lazy import regex
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -125,7 +126,7 @@ class Source:
         return Source(self.path, (_BOM if self.bom else b"") + text.encode("utf-8"))
 
 
-_LINE_END = re.compile(r"[\r\n]|\Z")
+_LINE_END = regex(r"[\r\n]|\Z")
 
 
 def line_start(text: str, offset: int) -> int:

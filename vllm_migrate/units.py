@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from vllm_migrate import chart_moves, charts
@@ -16,6 +16,7 @@ from vllm_migrate.config import place_key
 from vllm_migrate.disjoint import Disjoint
 from vllm_migrate.findings import Finding, Fix, Step
 from vllm_migrate.judging import Data, judge, launches_refuse
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import CannotRender, Change, Reading, Site
 from vllm_migrate.proof import NotProved, item_of, prove, render, signature, unique
 from vllm_migrate.text import Edit, Source

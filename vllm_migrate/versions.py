@@ -9,32 +9,32 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from vllm_migrate.distribution import distribution, image_names
 from vllm_migrate.launch import split_image
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Pin, is_hole
 
 _NUMBER = r"\d{1,4}\.\d{1,4}\.\d{1,4}(?:\.\d{1,4})?(?:\.?post\d{1,4}|\.?rc\d{1,4}(?:\.dev\d{1,9})?|\.dev\d{1,9})?"
-_TAG = re.compile(rf"v?(?P<version>{_NUMBER})(?=$|[-_+])", re.ASCII)
-_ANY = re.compile(rf"v?(?P<version>{_NUMBER})$", re.ASCII)
-_MOVING = re.compile(
+_TAG = regex(rf"v?(?P<version>{_NUMBER})(?=$|[-_+])", re.ASCII)
+_ANY = regex(rf"v?(?P<version>{_NUMBER})$", re.ASCII)
+_MOVING = regex(
     r"(?:(?P<front>cu\d{3})-)?(?P<word>latest|nightly)(?:-(?P<sha>[0-9a-f]{7,40}))?(?P<rest>(?:-.*)?)$"
 )
-_CHANNEL = re.compile(r"(?:cu\d{3}|rocm\d{2,3})")
-_CLAUSE = re.compile(r"(?P<op>===|==|~=|!=|<=|>=|<|>|=|\^|~)?\s*v?(?P<version>\d[\w!+-]*(?:\.[\w!+-]+)*(?:\.\*)?|\*)")
-_WHEEL = re.compile(
+_CHANNEL = regex(r"(?:cu\d{3}|rocm\d{2,3})")
+_CLAUSE = regex(r"(?P<op>===|==|~=|!=|<=|>=|<|>|=|\^|~)?\s*v?(?P<version>\d[\w!+-]*(?:\.[\w!+-]+)*(?:\.\*)?|\*)")
+_WHEEL = regex(
     r"(?P<name>[A-Za-z0-9_.]+?)-(?P<version>\d[A-Za-z0-9.]*)(?:(?:\+|%2[Bb])(?P<local>[A-Za-z0-9.]+))?"
     r"-(?P<python>\w+)-(?P<abi>\w+)-(?P<platform>[\w.]+)\.whl"
 )
-_SDIST = re.compile(r"(?P<name>vllm)-(?P<version>\d[A-Za-z0-9.]*)\.tar\.gz")
+_SDIST = regex(r"(?P<name>vllm)-(?P<version>\d[A-Za-z0-9.]*)\.tar\.gz")
 _OWN_INDEX = (
     r"(?P<rocm>/rocm)?(?:/(?P<what>[0-9a-f]{40}|nightly|v?\d+\.\d+[\w.]*))?"
     r"(?:/(?P<channel>cu\d{3}|rocm\d{2,3}|cpu))?(?=/|$|\s)"
 )
-_COMMAND_END = re.compile(r"&&|;|\|\||(?<!\\)(?<!\\\r)\n")
-_REF = re.compile(rf"(?:refs/tags/)?(?:releases/)?(?P<prefix>v?)(?P<version>{_NUMBER})$", re.ASCII)
+_COMMAND_END = regex(r"&&|;|\|\||(?<!\\)(?<!\\\r)\n")
+_REF = regex(rf"(?:refs/tags/)?(?:releases/)?(?P<prefix>v?)(?P<version>{_NUMBER})$", re.ASCII)
 
 
 @dataclass(frozen=True)

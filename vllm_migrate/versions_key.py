@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_FORM = re.compile(
+from vllm_migrate.lazy import regex
+
+_FORM = regex(
     r"v?(\d{1,4})(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?"
     r"(?:[.-]?(rc|a|b|dev)\.?(\d{0,9}))?(?:[.-]?(post)\.?(\d{1,9}))?(?:\.dev(\d{1,9}))?(?:\+[A-Za-z0-9.]+)?",
     re.ASCII,

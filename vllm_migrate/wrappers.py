@@ -9,12 +9,12 @@ from __future__ import annotations
 import fnmatch
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vllm_migrate.config import ConfigError
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.paths import schemas_dir
 
 if TYPE_CHECKING:

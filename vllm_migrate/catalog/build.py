@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from vllm_migrate.catalog.mine import Mined, mine
 from vllm_migrate.catalog.query import FORMAT, CatalogError, Snapshot, read_json
 from vllm_migrate.catalog.removals import Removal, between
 from vllm_migrate.catalog.source import MineError
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.paths import schemas_dir
 
 __all__ = ["BuildReport", "MineError", "MinedRelease", "build"]

@@ -12,15 +12,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from vllm_migrate.catalog.converters import UNKNOWN, Refused, convert, dotted_value
 from vllm_migrate.catalog.options import spellings
 from vllm_migrate.catalog.query import Release
+from vllm_migrate.lazy import dataclass, regex
 
-_NEGATIVE = re.compile(r"^-\d+$|^-\d*\.\d+$", re.ASCII)
-_HEAD = re.compile(r"(?<=--)[^\.]*")
+_NEGATIVE = regex(r"^-\d+$|^-\d*\.\d+$", re.ASCII)
+_HEAD = regex(r"(?<=--)[^\.]*")
 _COUNTS = {None: "expected one argument", "+": "expected at least one argument"}
 _LEVELS = ("0", "1", "2", "3")
 

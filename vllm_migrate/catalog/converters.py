@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vllm_migrate.lazy import regex
+
 
 class _Unknown:
     def __repr__(self) -> str:
@@ -30,7 +32,7 @@ class Refused(Exception):
 
 
 _SUFFIXES = {"k": 1, "m": 2, "g": 3, "t": 4}
-_HUMAN = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])")
+_HUMAN = regex(r"(\d+(?:\.\d+)?)([kKmMgGtT])")
 
 
 def human_int(text: str, suffixes: str = "kmgt") -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from vllm_migrate.catalog.history import SECTIONS, Intervals, lifetime
 from vllm_migrate.catalog.query import Catalog, CatalogError
 from vllm_migrate.catalog.removals import FIELDS, NAMES, Thing, spelled
+from vllm_migrate.lazy import dataclass
 
 #: What a bare name of a section is called.
 TITLES: dict[str, str] = {

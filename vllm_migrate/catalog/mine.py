@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from vllm_migrate.catalog.mine_metrics import mine_metrics
 from vllm_migrate.catalog.mine_options import mine_options, prepare
 from vllm_migrate.catalog.mine_release import mine_release
 from vllm_migrate.catalog.source import MineError, Tree
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.versions_key import key
 
 #: A release without any of these does not exist; an empty result means the source was not understood.

@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.catalog.history import Attrs, Facts
 from vllm_migrate.catalog.source import Tree
+from vllm_migrate.lazy import dataclass, regex
 
 _VERBS = ("get", "post", "put", "delete", "patch", "head", "options", "websocket")
 _DEMO = "vllm/entrypoints/api_server.py"
 #: Bases outside the tree that make a class a record of fields.
 _RECORDS = frozenset({"BaseModel", "TypedDict"})
-_ANSWER = re.compile(r"\w*Response(Verbose|Diarized)?|ModelList")
+_ANSWER = regex(r"\w*Response(Verbose|Diarized)?|ModelList")
 _MARKS = frozenset({"Request", "Response", "WebSocket", "Annotated", "Optional", "Union"})
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from vllm_migrate.catalog.history import Attrs, Facts
 from vllm_migrate.catalog.source import Tree
+from vllm_migrate.lazy import regex
 
-_NAME = re.compile(r"vllm:[a-zA-Z0-9_]+")
+_NAME = regex(r"vllm:[a-zA-Z0-9_]+")
 _KINDS = ("counter", "gauge", "histogram", "summary")
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from vllm_migrate.catalog.mine_options import config_file_values, parser_traits, takes_dotted_keys
 from vllm_migrate.catalog.source import Tree
+from vllm_migrate.lazy import dataclass
 
 #: What a marker is judged for: the platform of the published image.
 _ENVIRONMENT = {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from vllm_migrate.catalog.history import Facts
+from vllm_migrate.lazy import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from vllm_migrate.catalog.interp_values import Native, Raised, Stop, Unknown
+from vllm_migrate.lazy import dataclass
 
 if TYPE_CHECKING:
     from vllm_migrate.catalog.interp import Interpreter

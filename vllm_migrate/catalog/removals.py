@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from vllm_migrate.catalog.history import Attrs, Facts
 from vllm_migrate.catalog.options import spellings
 from vllm_migrate.catalog.query import Catalog, Release
+from vllm_migrate.lazy import dataclass
 
 ANY = "*"
 """The value of a thing that stands for every value: a free text, a number of any form."""

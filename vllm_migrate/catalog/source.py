@@ -8,17 +8,19 @@ import tarfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
+from vllm_migrate.lazy import regex
+
 _FILE_LIMIT = 8 * 1024 * 1024
 _TOTAL_LIMIT = 512 * 1024 * 1024
 _COUNT_LIMIT = 100_000
 #: What the miner can use: the package's modules and what describes a build.
-_WANTED = re.compile(
+_WANTED = regex(
     r"(vllm/.+\.py|requirements[^/]*\.txt|requirements/.+\.txt|docker/.+|Dockerfile[^/]*"
     r"|CMakeLists\.txt|pyproject\.toml|setup\.py|PKG-INFO|[^/]+\.dist-info/METADATA)"
 )
 
 
-_VERSIONED = re.compile(r"(?:vllm[-_])?v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc)\d+)?)")
+_VERSIONED = regex(r"(?:vllm[-_])?v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc)\d+)?)")
 
 
 class MineError(Exception):

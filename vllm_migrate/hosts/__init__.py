@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol, cast
 
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Reading, Word
 from vllm_migrate.text import Region
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import Context, read_shell
@@ -18,6 +17,7 @@ from vllm_migrate.hosts.dockerfile_values import (
 from vllm_migrate.hosts.listed import ListContainer, mapped, whole_lines
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.launch import container_launch, script_of
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import CannotRender, Change, InsertVariable, Pin, Reading, Site, Variable, Word
 from vllm_migrate.text import Edit, Region, Span
 

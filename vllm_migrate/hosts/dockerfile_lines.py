@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Edit, Piece, Region, Span
 
-_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*([A-Za-z][A-Za-z0-9]*)[ \t]*=[ \t]*(.+?)[ \t]*$")
-_HEREDOC = re.compile(r"(?:(?<=\s)|^)\d*<<(-?)([\"']?)([^\s<\"']+)\2(?=\s|$)")
-_QUOTED = re.compile(r"\\.|(?<!<)(?<!<-)(?:\"(?:\\.|[^\"\\])*\"|'[^']*')", re.DOTALL)
+_DIRECTIVE = regex(r"[ \t]*#[ \t]*([A-Za-z][A-Za-z0-9]*)[ \t]*=[ \t]*(.+?)[ \t]*$")
+_HEREDOC = regex(r"(?:(?<=\s)|^)\d*<<(-?)([\"']?)([^\s<\"']+)\2(?=\s|$)")
+_QUOTED = regex(r"\\.|(?<!<)(?<!<-)(?:\"(?:\\.|[^\"\\])*\"|'[^']*')", re.DOTALL)
 _WITH_HEREDOC = ("RUN", "COPY", "ADD")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.dockerfile_lines import Instruction
 from vllm_migrate.hosts.dockerfile_values import Written
 from vllm_migrate.hosts.listed import ListContainer
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Pin, Site, Variable
 from vllm_migrate.text import Region
 
@@ -17,7 +18,7 @@ ADD ARG CMD COPY CROSS_BUILD ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL MAINTA
 STOPSIGNAL USER VOLUME WORKDIR
 """
 KEYWORDS = frozenset(_WORDS.split())
-STANDARDS = re.compile(r"(?:-DCMAKE_(?:C|CXX|CUDA)_STANDARD(?::\w+)?=|-std=(?:c|gnu)\+\+)(\d\w)")
+STANDARDS = regex(r"(?:-DCMAKE_(?:C|CXX|CUDA)_STANDARD(?::\w+)?=|-std=(?:c|gnu)\+\+)(\d\w)")
 """A C++ standard among the words of a value."""
 COMPILERS = frozenset({"CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN", "CMAKE_CXX_COMPILER", "CMAKE_CXX_STANDARD"})
 _INDEX_NAMES = """

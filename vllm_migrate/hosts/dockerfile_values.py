@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import fill, is_hole
 from vllm_migrate.text import Piece, Region, Span
 
-REFERENCE = re.compile(
+REFERENCE = regex(
     r"\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<name>[A-Za-z_]\w*)(?:(?P<op>:?[-+?]|[#%/]+)(?P<word>(?:[^{}]|\{[^{}]*\})*))?\})"
 )
-_VERSION = re.compile(r"\d+(?:\.\d+)+")
-_CHANNEL = re.compile(r"cu\d{2,3}\b|rocm\d|/(?:cpu|xpu)\b|nightly")
-_PLAIN = re.compile(r"[^\s\"'\\$]*")
+_VERSION = regex(r"\d+(?:\.\d+)+")
+_CHANNEL = regex(r"cu\d{2,3}\b|rocm\d|/(?:cpu|xpu)\b|nightly")
+_PLAIN = regex(r"[^\s\"'\\$]*")
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _tag_part(parts: Sequence[Segment]) -> int:
     return len(parts) - 1
 
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_STRING = regex(r'"(?:[^"\\]|\\.)*"')
 
 
 def json_strings(text: str) -> tuple[list[Span], list[str]] | None:
@@ -226,7 +226,7 @@ def json_inner(text: str, holes: Sequence[str], old: str) -> str | None:
     return json.dumps(fill(text, holes), ensure_ascii=False)[1:-1]
 
 
-_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})?|\\.")
+_ESCAPE = regex(r"\\u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})?|\\.")
 
 
 def json_region(parent: Region, span: Span) -> Region | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.dockerfile_values import inner_span, lex_value, quote_value
 from vllm_migrate.hosts.listed import mapped, whole_lines
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import (
     CannotRender,
     Change,
@@ -25,13 +25,13 @@ from vllm_migrate.wrapped import carried_site
 
 NAME = "envfile"
 
-_LINE = re.compile(
+_LINE = regex(
     r"^(?P<lead>[ \t]*(?:export[ \t]+)?)(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>[^\r\n]*)", re.M
 )
-_PROPERTY = re.compile(r"^(?P<lead>[ \t]*)(?P<name>[A-Za-z_][A-Za-z0-9_.]*)=(?P<value>[^\r\n]*)", re.M)
-_VALUE = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:(?!\s#)[^\r\n])*")
-_TAG = re.compile(r"VLLM_(?:\w+_)?(?:VERSION|TAG)")
-_REFERENCE = re.compile(
+_PROPERTY = regex(r"^(?P<lead>[ \t]*)(?P<name>[A-Za-z_][A-Za-z0-9_.]*)=(?P<value>[^\r\n]*)", re.M)
+_VALUE = regex(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:(?!\s#)[^\r\n])*")
+_TAG = regex(r"VLLM_(?:\w+_)?(?:VERSION|TAG)")
+_REFERENCE = regex(
     r"(?:[a-z0-9.-]+(?::\d+)?/)?[a-z0-9._-]+(?:/[a-z0-9._-]+)*:[A-Za-z0-9_][\w.-]*(?:@sha256:[0-9a-f]+)?"
 )
 

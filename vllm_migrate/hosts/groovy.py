@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts import Context, read_shell
 from vllm_migrate.hosts.listed import SpotContainer, mapped, whole_lines
 from vllm_migrate.hosts.shown import Names
 from vllm_migrate.launch import is_server_image, launchers
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import CannotRender, Change, Pin, Reading, Remove, Rename, Replace, Variable, fill, is_hole
 from vllm_migrate.text import Edit, Piece, Region, Span
 
 NAME = "groovy"
 
-_TOKEN = re.compile(r"//[^\r\n]*|/\*.*?\*/|'''|\"\"\"|'|\"|[{}]", re.S)
-_HOLE = re.compile(r"\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[A-Za-z_][\w.]*")
-_ESCAPE = re.compile(r"\\(?:u+[0-9a-fA-F]{4}|\r?\n|.)", re.S)
+_TOKEN = regex(r"//[^\r\n]*|/\*.*?\*/|'''|\"\"\"|'|\"|[{}]", re.S)
+_HOLE = regex(r"\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[A-Za-z_][\w.]*")
+_ESCAPE = regex(r"\\(?:u+[0-9a-fA-F]{4}|\r?\n|.)", re.S)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-_RUNS = re.compile(r"(?:^|[^\w.])sh[ \t]*\(?[ \t]*(?:[\w]+[ \t]*:[ \t]*[^,\r\n]*,[ \t]*)*(?:script[ \t]*:[ \t]*)?$")
-_SETS = re.compile(r"(?:^|[\n;{])[ \t]*(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*$")
+_RUNS = regex(r"(?:^|[^\w.])sh[ \t]*\(?[ \t]*(?:[\w]+[ \t]*:[ \t]*[^,\r\n]*,[ \t]*)*(?:script[ \t]*:[ \t]*)?$")
+_SETS = regex(r"(?:^|[\n;{])[ \t]*(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*$")
 
-_REFERENCE = re.compile(r"[\w.-]+(?:[:/][\w.-]+)*:[\w.-]+(?:@sha256:[0-9a-f]+)?")
+_REFERENCE = regex(r"[\w.-]+(?:[:/][\w.-]+)*:[\w.-]+(?:@sha256:[0-9a-f]+)?")
 
 
 def claims(path: str, head: str) -> bool:

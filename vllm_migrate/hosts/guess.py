@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from vllm_migrate.hosts import Host, host, host_for
+from vllm_migrate.lazy import regex
 
-_INSTRUCTION = re.compile(r"(?:FROM|ARG)\s+\S", re.I)
-_FROM = re.compile(r"\s*FROM\s+(?:--platform=\S+\s+)?\S+(?:\s+AS\s+\S+)?\s*$", re.I)
-_IMPORT = re.compile(r"(?m)^(?:from\s+[\w.]+\s+import\s|import\s+[\w.]+)")
-_KEY = re.compile(r"(?:- )?(?:[A-Za-z_][\w.-]*|\"[^\"]*\"|'[^']*'):(?:\s|$)")
-_TABLE = re.compile(r"\[{1,2}[\w.\" -]+\]{1,2}\s*$|[\w.-]+\s*=\s*[\"'\[{\d]")
-_REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[=<>!~]=|@\s|[<>])\s*\S+\s*$|-[re]\s+\S+$")
+_INSTRUCTION = regex(r"(?:FROM|ARG)\s+\S", re.I)
+_FROM = regex(r"\s*FROM\s+(?:--platform=\S+\s+)?\S+(?:\s+AS\s+\S+)?\s*$", re.I)
+_IMPORT = regex(r"(?m)^(?:from\s+[\w.]+\s+import\s|import\s+[\w.]+)")
+_KEY = regex(r"(?:- )?(?:[A-Za-z_][\w.-]*|\"[^\"]*\"|'[^']*'):(?:\s|$)")
+_TABLE = regex(r"\[{1,2}[\w.\" -]+\]{1,2}\s*$|[\w.-]+\s*=\s*[\"'\[{\d]")
+_REQUIREMENT = regex(r"[A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[=<>!~]=|@\s|[<>])\s*\S+\s*$|-[re]\s+\S+$")
 
 
 def guess(text: str) -> Host | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.hcl_text import inner
 from vllm_migrate.hosts.listed import mapped, whole_lines
 from vllm_migrate.hosts.listing import Listing
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import CannotRender, Change, InsertVariable, Item, Remove, Rename, Replace, Variable
 from vllm_migrate.text import Edit, Region, Span, apply_edits, line_end, line_start
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import read_words
@@ -11,6 +10,7 @@ from vllm_migrate.hosts.hcl_text import guest, word_of
 from vllm_migrate.hosts.shown import Names
 from vllm_migrate.hosts.yaml_names import for_another, holds_arguments, is_prose, other_program, our_program
 from vllm_migrate.launch import is_server_image
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Site
 from vllm_migrate.text import Span
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.terraform import Reader
 
 _HOST = "terraform"
-_VALUE = re.compile(r"default|value")
+_VALUE = regex(r"default|value")
 """Keys whose value is called what the block around them is called."""
 
 

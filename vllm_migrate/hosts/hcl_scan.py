@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
-_SPACE = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*|//[^\r\n]*|/\*.*?\*/)*", re.S)
-_BLANK = re.compile(r"(?:[ \t]|/\*[^\r\n]*?\*/)*")
-_NAME = re.compile(r"[A-Za-z_][\w-]*")
-_HEREDOC = re.compile(r"<<(?P<dash>-?)(?P<mark>[A-Za-z_][\w-]*)[ \t]*(?:\r\n|\r|\n)")
-_OPAQUE = re.compile(r"[^\s\"'\[\](){},<#/]+|[<'/]")
-_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\.|\$\$\{|%%\{")
+from vllm_migrate.lazy import dataclass, regex
+
+_SPACE = regex(r"(?:[ \t\r\n]|#[^\r\n]*|//[^\r\n]*|/\*.*?\*/)*", re.S)
+_BLANK = regex(r"(?:[ \t]|/\*[^\r\n]*?\*/)*")
+_NAME = regex(r"[A-Za-z_][\w-]*")
+_HEREDOC = regex(r"<<(?P<dash>-?)(?P<mark>[A-Za-z_][\w-]*)[ \t]*(?:\r\n|\r|\n)")
+_OPAQUE = regex(r"[^\s\"'\[\](){},<#/]+|[<'/]")
+_ESCAPE = regex(r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\.|\$\$\{|%%\{")
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _MAX_DEPTH = 100

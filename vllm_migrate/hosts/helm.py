@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 from vllm_migrate.hosts import Context
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Reading, Site, Variable
 from vllm_migrate.text import Region
 
 NAME = "helm"
 
-_DEFINE = re.compile(r"\{\{-?\s*define\s+\"([^\"]*)\"")
+_DEFINE = regex(r"\{\{-?\s*define\s+\"([^\"]*)\"")
 _MOST = 400
 
 

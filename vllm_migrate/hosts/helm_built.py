@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts import yaml_names as names
@@ -16,13 +16,14 @@ from vllm_migrate.hosts.helm_expr import Made, assignment, variables_of, words_o
 from vllm_migrate.hosts.yaml_blocks import widened
 from vllm_migrate.hosts.yaml_mask import Action, Mask
 from vllm_migrate.launch import find_launch
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import CannotRender, Change, Reading, Remove, Site, Word
 from vllm_migrate.text import Edit, Region, Span, line_end, line_start, next_line
 
-_OPTION = re.compile(r"--[A-Za-z]")
-_BUILDS = re.compile(r"\b(?:append|prepend|list|printf|concat|mustAppend)\b")
+_OPTION = regex(r"--[A-Za-z]")
+_BUILDS = regex(r"\b(?:append|prepend|list|printf|concat|mustAppend)\b")
 _JOINTS = frozenset(("&&", "||", ";", "|", "&"))
-_PRINT = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.S)
+_PRINT = regex(r"\{\{-?\s*(.*?)\s*-?\}\}", re.S)
 
 
 @dataclass

@@ -5,15 +5,15 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.yaml_names import normal
 from vllm_migrate.hosts.yaml_tree import Node, parse
+from vllm_migrate.lazy import dataclass, regex
 
 _PLACES = ("", "../", "../../", "../../../")
-_NAMED = re.compile(r"(?:^|/)(?:[^/]*values[^/]*|(?:environments?|envs?|values|ci)/(?:[^/]+/)?[^/]+)\.ya?ml$", re.I)
+_NAMED = regex(r"(?:^|/)(?:[^/]*values[^/]*|(?:environments?|envs?|values|ci)/(?:[^/]+/)?[^/]+)\.ya?ml$", re.I)
 
 
 class Defaults:
@@ -85,12 +85,12 @@ class Printed:
         return key in self.guards and "no" + normal(key) not in self.options
 
 
-_SPELLED = re.compile(r"(?<![\w-])--([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)")
-_TAKEN = re.compile(r"\.([A-Za-z_]\w*)")
-_COMPOSED = re.compile(r"\bprintf\s+(\"(?:[^\"\\\n]|\\.)*\")")
-_GUARD = re.compile(r"\{\{-?\s*(?:else\s+)?(?:if|with)\s+([^{}]*?)-?\}\}")
-_COMPARES = re.compile(r"\b(?:eq|ne|gt|lt|ge|le|not|or|hasKey|kindIs|typeIs|empty|contains|default)\b")
-_GUARDED = re.compile(r"[.$]([A-Za-z_]\w*)(?![\w.])")
+_SPELLED = regex(r"(?<![\w-])--([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)")
+_TAKEN = regex(r"\.([A-Za-z_]\w*)")
+_COMPOSED = regex(r"\bprintf\s+(\"(?:[^\"\\\n]|\\.)*\")")
+_GUARD = regex(r"\{\{-?\s*(?:else\s+)?(?:if|with)\s+([^{}]*?)-?\}\}")
+_COMPARES = regex(r"\b(?:eq|ne|gt|lt|ge|le|not|or|hasKey|kindIs|typeIs|empty|contains|default)\b")
+_GUARDED = regex(r"[.$]([A-Za-z_]\w*)(?![\w.])")
 _MOST = 60
 
 
@@ -177,7 +177,7 @@ def application_image(context: Context) -> str | None:
     return None
 
 
-_DEFAULTED = re.compile(
+_DEFAULTED = regex(
     r"(?P<glued>:v)?\{\{-?\s*(?:\$\w+\s*:=\s*)?(?:\$?\.Values\.(?P<before>[\w.]+)\s*\|\s*default\s+"
     r"(?P<letter>\(\s*printf\s+\"v%s\"\s+)?\$?\.Chart\.AppVersion\s*\)?"
     r"|default\s+\$?\.Chart\.AppVersion\s+\$?\.Values\.(?P<after>[\w.]+))"

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import HOLE
 from vllm_migrate.text import Span
 
-_TOKEN = re.compile(r"\"(?P<text>(?:[^\"\\\n]|\\.)*)\"|`(?P<raw>[^`]*)`|(?P<mark>[()|])|(?P<name>[^\s()|\"`]+)")
-_FORMAT = re.compile(r"%%|%[-+#0 ]*\d*(?:\.\d+)?[a-zA-Z]")
-_SET = re.compile(r"\{\{-?\s*(\$\w+)\s*:?=\s*(.*?)\s*-?\}\}", re.S)
-_PRINT = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.S)
+_TOKEN = regex(r"\"(?P<text>(?:[^\"\\\n]|\\.)*)\"|`(?P<raw>[^`]*)`|(?P<mark>[()|])|(?P<name>[^\s()|\"`]+)")
+_FORMAT = regex(r"%%|%[-+#0 ]*\d*(?:\.\d+)?[a-zA-Z]")
+_SET = regex(r"\{\{-?\s*(\$\w+)\s*:?=\s*(.*?)\s*-?\}\}", re.S)
+_PRINT = regex(r"\{\{-?\s*(.*?)\s*-?\}\}", re.S)
 _PASSES = frozenset(("toString", "quote", "squote", "trim", "toStrings", "compact", "uniq"))
 """What prints the words it is given, one by one."""
 

@@ -7,11 +7,12 @@ from functools import lru_cache
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.yaml_tree import Node, parse
+from vllm_migrate.lazy import regex
 
-_ACTION = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.S)
-_VALUE = re.compile(r"\$?\.(Values|Chart)((?:\.[A-Za-z_]\w*)+)$")
-_INCLUDE = re.compile(r"include\s+\"([^\"]+)\"\s+[$.]\w*$")
-_FORMAT = re.compile(r"%[sdv]")
+_ACTION = regex(r"\{\{-?\s*(.*?)\s*-?\}\}", re.S)
+_VALUE = regex(r"\$?\.(Values|Chart)((?:\.[A-Za-z_]\w*)+)$")
+_INCLUDE = regex(r"include\s+\"([^\"]+)\"\s+[$.]\w*$")
+_FORMAT = regex(r"%[sdv]")
 _PASSES = frozenset(("quote", "squote", "toString", "trim", "lower"))
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts import yaml_names as names
 from vllm_migrate.hosts.helm_filled import filled
 from vllm_migrate.launch import is_server_image
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Reading, Site, Variable
 
-_INCLUDED = re.compile(r"\{\{-?[^{}]*\b(?:include|template)\s+\"([^\"]+)\"")
+_INCLUDED = regex(r"\{\{-?[^{}]*\b(?:include|template)\s+\"([^\"]+)\"")
 _MOST = 60
 
 

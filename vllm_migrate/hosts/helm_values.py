@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from vllm_migrate.hosts.yaml_edit import Document
 from vllm_migrate.hosts.yaml_items import Items
 from vllm_migrate.hosts.yaml_mask import mask
 from vllm_migrate.hosts.yaml_tree import Node, parse
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Entry
 from vllm_migrate.text import Region, Source, Span
 
@@ -17,23 +18,23 @@ Path = tuple[str, ...]
 """Keys from the top of the values; `[]` stands for any item of a list."""
 
 ITEM = "[]"
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"\"(?:[^\"\\\n]|\\.)*\"|`[^`]*`|/\*.*?\*/"
     r"|(?P<name>\$\w*(?:\.[A-Za-z_]\w*)*|(?<![\w)\"])(?:\.[A-Za-z_]\w*)+|(?<![\w)\".])\.(?![\w.]))",
     re.S,
 )
-_HEAD = re.compile(r"\$?\{\{-?\s*(?:else\s+)?([A-Za-z]\w*)?")
-_SET = re.compile(r"\{\{-?\s*(\$\w+)\s*:?=\s*(\S+?)(?:\s*\|\s*default\s+\(?(?:dict|list)\)?)?\s*-?\}\}", re.S)
-_LOOP = re.compile(r"\{\{-?\s*range\s+(?:(?:\$\w+\s*,\s*)?(\$\w+)\s*:=\s*)?(\S+)\s*-?\}\}", re.S)
-_WITH = re.compile(r"\{\{-?\s*with\s+(?:(\$\w+)\s*:=\s*)?(\S+)\s*-?\}\}", re.S)
-_HANDED = re.compile(r"(?:include|template)\s+\"([^\"]+)\"\s+$")
-_DEFINED = re.compile(r"\{\{-?\s*define\s+\"([^\"]+)\"")
-_KEYED = re.compile(r"(?:hasKey|get|index|pluck)\s+\(?$")
-_LITERAL = re.compile(r"\s+\"([\w.-]+)\"")
+_HEAD = regex(r"\$?\{\{-?\s*(?:else\s+)?([A-Za-z]\w*)?")
+_SET = regex(r"\{\{-?\s*(\$\w+)\s*:?=\s*(\S+?)(?:\s*\|\s*default\s+\(?(?:dict|list)\)?)?\s*-?\}\}", re.S)
+_LOOP = regex(r"\{\{-?\s*range\s+(?:(?:\$\w+\s*,\s*)?(\$\w+)\s*:=\s*)?(\S+)\s*-?\}\}", re.S)
+_WITH = regex(r"\{\{-?\s*with\s+(?:(\$\w+)\s*:=\s*)?(\S+)\s*-?\}\}", re.S)
+_HANDED = regex(r"(?:include|template)\s+\"([^\"]+)\"\s+$")
+_DEFINED = regex(r"\{\{-?\s*define\s+\"([^\"]+)\"")
+_KEYED = regex(r"(?:hasKey|get|index|pluck)\s+\(?$")
+_LITERAL = regex(r"\s+\"([\w.-]+)\"")
 _OPENING = frozenset(("if", "range", "with", "define", "block"))
 _GUARDS = frozenset(("if", "with", "range"))
 _TRUE_ONLY_WITH = frozenset(("if", "with", "range", "and", "hasKey", "get", "int"))
-_FUNCTION = re.compile(r"(?<![\w.$\"])[A-Za-z]\w*")
+_FUNCTION = regex(r"(?<![\w.$\"])[A-Za-z]\w*")
 
 
 @dataclass(frozen=True)

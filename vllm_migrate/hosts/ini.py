@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts import Context, read_shell
 from vllm_migrate.hosts.dockerfile_lines import Instruction
@@ -14,6 +14,7 @@ from vllm_migrate.hosts.requirements import Lines
 from vllm_migrate.hosts.requirements import read as read_requirements
 from vllm_migrate.hosts.unit_words import UnitWord, quote_word, script_region, split_unit_words
 from vllm_migrate.launch import basename, container_launch, find_launch, launchers, script_of
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import (
     CannotRender,
     Change,
@@ -30,8 +31,8 @@ from vllm_migrate.text import Edit, Region, Span
 NAME = "ini"
 
 _UNITS = (".service", ".container", ".socket", ".timer", ".kube", ".pod")
-_HEADER = re.compile(r"\[([^\]\r\n]+)\][ \t]*$")
-_KEY = re.compile(r"(?P<key>[A-Za-z][\w.-]*)[ \t]*=[ \t]*")
+_HEADER = regex(r"\[([^\]\r\n]+)\][ \t]*$")
+_KEY = regex(r"(?P<key>[A-Za-z][\w.-]*)[ \t]*=[ \t]*")
 _EXEC = ("ExecStart", "ExecStartPre", "ExecStartPost", "ExecReload", "ExecStop", "ExecStopPost")
 
 

@@ -9,10 +9,11 @@ import json
 import re
 
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Tree, Use
+from vllm_migrate.lazy import regex
 
-_GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.S)
-_STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"')
-_BARE = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")
+_GAP = regex(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.S)
+_STRING = regex(r'"((?:[^"\\\x00-\x1f]|\\.)*)"')
+_BARE = regex(r"-?[0-9][0-9.eE+-]*|true|false|null")
 _MAX_DEPTH = 150
 
 

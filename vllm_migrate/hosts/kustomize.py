@@ -7,14 +7,14 @@ numbers of those after it, so lists that a patch counts in are left alone up to 
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Mapping
 
 from vllm_migrate.hosts.yaml_tree import Node
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Item, Pin, Reading
 
 OPERATION = "an operation on a list of another file: take the whole operation out by hand"
-_COUNTED = re.compile(r"/(?P<list>args|command|env)/(?P<index>\d+)(?=/|$)")
+_COUNTED = regex(r"/(?P<list>args|command|env)/(?P<index>\d+)(?=/|$)")
 NAMES = ("kustomization.yaml", "kustomization.yml")
 
 

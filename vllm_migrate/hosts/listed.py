@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.listing import Listing
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import (
     CannotRender,
     Change,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.text import Edit, Span, line_end, line_start, next_line
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.listed import SpotContainer
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Pin, Problem, Reading
 from vllm_migrate.text import Region, Span
 
 NAME = "lockfile"
 
-_PACKAGE = re.compile(r'"(?P<name>[A-Za-z0-9._-]+)"\s*:\s*\{(?P<body>[^{}]*)\}')
-_VERSION = re.compile(r'"version"\s*:\s*"(?P<text>[^"\\]*)"')
+_PACKAGE = regex(r'"(?P<name>[A-Za-z0-9._-]+)"\s*:\s*\{(?P<body>[^{}]*)\}')
+_VERSION = regex(r'"version"\s*:\s*"(?P<text>[^"\\]*)"')
 
 
 def claims(path: str, head: str) -> bool:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts import Context, read_shell, read_words
 from vllm_migrate.hosts.dockerfile_values import Written
 from vllm_migrate.hosts.listed import mapped, whole_lines
 from vllm_migrate.hosts.moved import move_pin
 from vllm_migrate.launch import launchers
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import HOLE, CannotRender, Change, Reading, Remove, Rename, Replace, Variable, Word
 from vllm_migrate.text import Edit, Piece, Region, Span
 
 NAME = "makefile"
 
-_ASSIGN = re.compile(
+_ASSIGN = regex(
     r"^(?:export[ ]+|override[ ]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*(?P<op>::?:?|\?|\+)?=[ \t]*", re.M
 )
-_MAKE = re.compile(r"\$(?:\$|\((?P<round>(?:[^()]|\([^()]*\))*)\)|\{(?P<curly>[^{}]*)\}|[@<^?*+%|])")
-_JUST = re.compile(r"\{\{(?!\{)\s*(?P<name>.*?)\s*\}\}")
-_NAMED = re.compile(r"[A-Za-z_]\w*")
-_LONE = re.compile(_MAKE.pattern + "|" + _JUST.pattern)
+_MAKE = regex(r"\$(?:\$|\((?P<round>(?:[^()]|\([^()]*\))*)\)|\{(?P<curly>[^{}]*)\}|[@<^?*+%|])")
+_JUST = regex(r"\{\{(?!\{)\s*(?P<name>.*?)\s*\}\}")
+_NAMED = regex(r"[A-Za-z_]\w*")
+_LONE = regex(_MAKE.pattern + "|" + _JUST.pattern)
 
 
 def claims(path: str, head: str) -> bool:

@@ -13,6 +13,7 @@ from vllm_migrate.hosts.markdown_blocks import Block, Row, directive_blocks, mar
 from vllm_migrate.hosts.shown import LinesRegion, Mark, Names, lines_region
 from vllm_migrate.hosts.yaml_names import looks_like_yaml
 from vllm_migrate.launch import find_launch, launchers
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Reading
 from vllm_migrate.text import Region
 
@@ -35,16 +36,16 @@ _LANGUAGES = {
     "dotenv": "envfile",
     "env": "envfile",
 }
-_PROMPT = re.compile(r"(?P<prompt>(?:\([\w.-]+\)[ \t]*)?(?:[\w.@~:/-]+)?[$%❯][ \t]+)(?=\S)")
-_ROOT_PROMPT = re.compile(r"(?P<prompt>(?:[\w.-]+@[\w.-]+:[^#\r\n]*)?#[ \t]+)(?=(?:vllm|python3?|docker|export)\b)")
-_MORE = re.compile(r"(?P<prompt>>[ \t]?)")
-_PYTHON_PROMPT = re.compile(r"(?:>>>|\.\.\.|In \[\d+\]:)(?: |$)")
-_PLACEHOLDER = re.compile(r"<(?P<name>[A-Za-z][\w .:/-]*)>")
-_COMMAND = re.compile(
+_PROMPT = regex(r"(?P<prompt>(?:\([\w.-]+\)[ \t]*)?(?:[\w.@~:/-]+)?[$%❯][ \t]+)(?=\S)")
+_ROOT_PROMPT = regex(r"(?P<prompt>(?:[\w.-]+@[\w.-]+:[^#\r\n]*)?#[ \t]+)(?=(?:vllm|python3?|docker|export)\b)")
+_MORE = regex(r"(?P<prompt>>[ \t]?)")
+_PYTHON_PROMPT = regex(r"(?:>>>|\.\.\.|In \[\d+\]:)(?: |$)")
+_PLACEHOLDER = regex(r"<(?P<name>[A-Za-z][\w .:/-]*)>")
+_COMMAND = regex(
     r"(?:\$ )?(?:export |[A-Z][A-Z0-9_]*=\S+ |vllm |python3? -m vllm|docker run|pip3? install|uv pip)"
 )
-_UNBROKEN = re.compile("[\u00a0\u2007\u202f]")
-_TITLE = re.compile(r"(?:title|file|filename|name|label)\s*=\s*[\"'](?P<path>[^\"']+)[\"']")
+_UNBROKEN = regex("[\u00a0\u2007\u202f]")
+_TITLE = regex(r"(?:title|file|filename|name|label)\s*=\s*[\"'](?P<path>[^\"']+)[\"']")
 
 
 def claims(path: str, head: str) -> bool:

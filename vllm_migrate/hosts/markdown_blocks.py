@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.shown import lines_of
+from vllm_migrate.lazy import dataclass, regex
 
 Row = tuple[int, int, int]
 """Where a line begins and ends, and where the next one begins."""
 
-_FENCE = re.compile(
+_FENCE = regex(
     r"(?P<lead>(?:[ \t]|>[ \t]?)*(?:(?:[-*+]|\d+[.)])[ \t]+)?)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)$"
 )
-_DIRECTIVE = re.compile(
+_DIRECTIVE = regex(
     r"(?P<lead>[ \t]*)\.\. (?:code-block|code|sourcecode|prompt|highlight)::[ \t]*(?P<info>[^\r\n]*)$"
 )
-_OPTION = re.compile(r"[ \t]+:[\w-]+:")
+_OPTION = regex(r"[ \t]+:[\w-]+:")
 
 
 @dataclass

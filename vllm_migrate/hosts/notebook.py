@@ -6,33 +6,34 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts import Context, host_for, read_python, read_shell
 from vllm_migrate.hosts.notebook_cells import Cell, CellsRegion, cells_region
 from vllm_migrate.hosts.shown import Mark, Names, lines_of, lines_region
 from vllm_migrate.hosts.yaml_tree import Node
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Problem, Reading
 from vllm_migrate.text import Region
 
 NAME = "notebook"
 
-_SHELLS = re.compile(r"%%(?:bash|sh|zsh|sx|system|!|script\b.*\b(?:ba|z|da)?sh\b)")
-_PLAIN = re.compile(r"%%(?:capture|time|timeit|prun|memit|mprun|snakeviz|debug)\b")
-_FILE = re.compile(r"%%(?:writefile|file|writetemplate)\s+(?:-a\s+|--append\s+)?(?P<path>\S+)")
-_PYTHONS = re.compile(r"%%(?:python3?|script\b.*\bpython3?)\b")
-_MAGIC = re.compile(
+_SHELLS = regex(r"%%(?:bash|sh|zsh|sx|system|!|script\b.*\b(?:ba|z|da)?sh\b)")
+_PLAIN = regex(r"%%(?:capture|time|timeit|prun|memit|mprun|snakeviz|debug)\b")
+_FILE = regex(r"%%(?:writefile|file|writetemplate)\s+(?:-a\s+|--append\s+)?(?P<path>\S+)")
+_PYTHONS = regex(r"%%(?:python3?|script\b.*\bpython3?)\b")
+_MAGIC = regex(
     r"(?P<lead>[ \t]*)(?:(?P<bang>!!?|%(?:sx|system|sh)[ \t]+)|%(?=(?:uv[ \t]+)?pip\b|conda\b|mamba\b|micromamba\b)"
     r"|(?P<bare>(?=(?:pip|conda|mamba|uv[ \t]+pip)[ \t]+install\b)))"
 )
-_ASSIGNED = re.compile(r"[ \t]*[A-Za-z_][\w., \t\[\]'\"]*=[ \t]*(?P<bang>!|%(?=[A-Za-z]))")
-_ENV = re.compile(
+_ASSIGNED = regex(r"[ \t]*[A-Za-z_][\w., \t\[\]'\"]*=[ \t]*(?P<bang>!|%(?=[A-Za-z]))")
+_ENV = regex(
     r"[ \t]*(?P<magic>%(?:set_)?env[ \t]+)(?P<name>[A-Za-z_]\w*)(?P<is>[ \t]*=[ \t]*|[ \t]+)"
     r"(?P<value>\S[^\r\n]*?)[ \t]*$"
 )
-_OTHER = re.compile(r"[ \t]*%[A-Za-z]|[ \t]*\?\??[A-Za-z]|[ \t]*[\w.]+\?\??[ \t]*$")
-_BRACED = re.compile(r"\{\{|\}\}|\{(?P<name>[A-Za-z_][\w.]*(?:\[[^\]{}]*\]|\([^(){}]*\))?)\}")
-_TOKEN = re.compile(r"'''|\"\"\"|\\.|#|[\[\](){}]|'|\"", re.S)
+_OTHER = regex(r"[ \t]*%[A-Za-z]|[ \t]*\?\??[A-Za-z]|[ \t]*[\w.]+\?\??[ \t]*$")
+_BRACED = regex(r"\{\{|\}\}|\{(?P<name>[A-Za-z_][\w.]*(?:\[[^\]{}]*\]|\([^(){}]*\))?)\}")
+_TOKEN = regex(r"'''|\"\"\"|\\.|#|[\[\](){}]|'|\"", re.S)
 
 
 def claims(path: str, head: str) -> bool:

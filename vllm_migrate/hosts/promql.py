@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import is_hole
 from vllm_migrate.text import Span
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""
     \#[ \t]*(?:HELP|TYPE)[ \t]+(?P<about>[A-Za-z_:][\w:]*)[^\r\n]*
     |(?P<gap>[ \t\r\n]+|\#[^\r\n]*)
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 )
 _LABELS = frozenset(("by", "without", "on", "ignoring", "group_left", "group_right"))
 _WORDS = _LABELS | {"and", "or", "unless", "offset", "bool", "atan2", "start", "end", "inf", "nan"}
-_WHOLE = re.compile(r"(?<![^(|^])[A-Za-z_:][\w:]*(?![^)|$])")
+_WHOLE = regex(r"(?<![^(|^])[A-Za-z_:][\w:]*(?![^)|$])")
 """A name that is all of one alternative of a regular expression."""
 
 

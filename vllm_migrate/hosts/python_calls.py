@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from vllm_migrate import wrappers
@@ -12,13 +11,14 @@ from vllm_migrate.hosts.python_maps import Found, Maps
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.yaml_names import settings_kind
 from vllm_migrate.launch import launchers
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Entry, Site
 from vllm_migrate.text import Edit
 
-_KEBAB = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?:\.[\w-]+)*")
-_KEYWORD = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
-_ARGUMENTS = re.compile(r"(?:\w+_)?vllm_(?:engine_|serve_|server_)?(?:args|kwargs)")
-_OURS = re.compile(r"(?i)\w*vllm\w*(?:config|args|settings|options)")
+_KEBAB = regex(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?:\.[\w-]+)*")
+_KEYWORD = regex(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_ARGUMENTS = regex(r"(?:\w+_)?vllm_(?:engine_|serve_|server_)?(?:args|kwargs)")
+_OURS = regex(r"(?i)\w*vllm\w*(?:config|args|settings|options)")
 
 
 def read_calls(module: Module, maps: Maps) -> Iterator[tuple[Site, ast.AST]]:

@@ -12,10 +12,11 @@ from vllm_migrate.hosts.python_lists import Lists, Root
 from vllm_migrate.hosts.python_region import has_text, says
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.launch import container_launch, find_launch
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Pin, Replace, Site, Variable, Word
 from vllm_migrate.text import Edit, Span
 
-_OURS = re.compile(r"(?i)(?:\w+_)?vllm_(?:\w+_)?(?:args|arguments|argv|flags|options|opts|params)")
+_OURS = regex(r"(?i)(?:\w+_)?vllm_(?:\w+_)?(?:args|arguments|argv|flags|options|opts|params)")
 
 
 def read_lists(module: Module, lists: Lists) -> Iterator[tuple[Site, ast.AST, Build | None]]:

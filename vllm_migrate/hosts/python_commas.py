@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Edit, Span, line_end, line_start, next_line
 
-_BLANK = re.compile(r"(?:[ \t\r\n\f]|\\\r?\n|#[^\r\n]*)*")
-_CLEAN = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")
+_BLANK = regex(r"(?:[ \t\r\n\f]|\\\r?\n|#[^\r\n]*)*")
+_CLEAN = regex(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")
 
 
 @dataclass(eq=False)

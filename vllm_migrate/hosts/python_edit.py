@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from vllm_migrate.hosts.python_commas import Bracket
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_statements import line_span, statement_edits, unused_imports
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import (
     CannotRender,
     Change,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.python_edit import Cluster, Plan
 from vllm_migrate.hosts.python_flow import Build
@@ -13,6 +12,7 @@ from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_source import Module, Scope
 from vllm_migrate.hosts.python_values import write_value
 from vllm_migrate.hosts.spread import holds_line, is_line_name
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Item, Site, Variable
 from vllm_migrate.text import Edit
 from vllm_migrate.wrapped import carried_site
@@ -33,7 +33,7 @@ _LAUNCHERS = (
     "sh.",
 )
 _QUIET = ("subprocess.PIPE", "subprocess.DEVNULL", "subprocess.STDOUT", "subprocess.TimeoutExpired")
-_GPU = re.compile(r"cuda(:\d+)?")
+_GPU = regex(r"cuda(:\d+)?")
 _DEVICE_METHODS = frozenset({"cuda", "from_pretrained", "system", "check_output"})
 
 

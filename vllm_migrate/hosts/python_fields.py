@@ -10,13 +10,14 @@ from vllm_migrate.hosts.python_edit import Cluster, Slot
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_text import literals
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import CannotRender, Mention, Replace
 from vllm_migrate.text import Edit, Span
 
 _BODIES = frozenset({"extra_body", "extra_args"})
 _SENDS = frozenset({"post", "request", "stream", "put", "async_post"})
-_ANSWER = re.compile(r"(?i)(?:message|delta|msg|choice|chunk|resp(?:onse)?|answer|output|result|completion)s?$")
-_PATH = re.compile(r"(?<![/:])(/[a-z][\w/-]*)$")
+_ANSWER = regex(r"(?i)(?:message|delta|msg|choice|chunk|resp(?:onse)?|answer|output|result|completion)s?$")
+_PATH = regex(r"(?<![/:])(/[a-z][\w/-]*)$")
 
 
 def read_fields(module: Module, maps: Maps) -> Iterator[Mention]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.python_source import Module, Scope
+from vllm_migrate.lazy import dataclass
 
 _ADDING = ("append", "extend", "insert", "update", "setdefault")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 
 from vllm_migrate.hosts.python_flow import Build, Event
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_region import Given, is_text, says
 from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.lazy import dataclass
 
 ListNode = ast.List | ast.Tuple
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 
 from vllm_migrate.hosts.python_commas import Bracket
@@ -17,6 +17,7 @@ from vllm_migrate.hosts.python_region import has_text
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_spliced import Texts, function_of, joined_list, property_of, returned, split_text
 from vllm_migrate.launch import find_launch
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Word
 from vllm_migrate.text import Edit
 

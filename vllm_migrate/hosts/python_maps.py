@@ -9,7 +9,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from vllm_migrate.hosts.python_commas import Bracket, bracket_of
@@ -19,6 +19,7 @@ from vllm_migrate.hosts.python_region import says
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_text import quote_of, spelled_string
 from vllm_migrate.hosts.python_values import is_dict_call, value_edits, value_of, write_value
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import CannotRender, Entry, Item, Replace, Variable
 from vllm_migrate.text import Edit, Span
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.promql import is_query, metric_names
 from vllm_migrate.hosts.python_edit import Cluster, Slot, mapped
@@ -16,11 +16,12 @@ from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_statements import line_span, statement_edits
 from vllm_migrate.hosts.python_text import Literal, literals
 from vllm_migrate.launch import launchers
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import CannotRender, Change, Mention, Remove, Replace
 from vllm_migrate.text import Edit, Span
 
-_MODEL_CLASS = re.compile(r"[A-Z][A-Za-z0-9_]*(?:Model|For[A-Z][A-Za-z0-9]*|LMHead[A-Za-z]*|Speculator|Embedding)")
-_FORMAT = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
+_MODEL_CLASS = regex(r"[A-Z][A-Za-z0-9_]*(?:Model|For[A-Z][A-Za-z0-9]*|LMHead[A-Za-z]*|Speculator|Embedding)")
+_FORMAT = regex(r"\{\{|\}\}|\{[^{}]*\}")
 _EXPORTED = frozenset({"Gauge", "Counter", "Histogram", "Summary", "Info", "Enum"})
 
 

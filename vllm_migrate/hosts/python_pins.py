@@ -15,17 +15,18 @@ from vllm_migrate.hosts.python_region import is_text, says
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_text import literals, quote_of, spelled_string, write_string
 from vllm_migrate.launch import launchers, split_image
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import CannotRender, Pin, Replace
 from vllm_migrate.text import Edit, Span
 
 _INSTALLERS = frozenset({"pip_install", "uv_pip_install", "pip", "add_python_packages"})
 _REQUIREMENTS = frozenset({"install_requires", "setup_requires", "tests_require", "dependencies", "pip"})
-_IMAGE = re.compile(
+_IMAGE = regex(
     r"(?:docker://)?[a-z0-9][\w.-]*(?::\d+)?(?:/[a-z0-9][\w.-]*)*(?::[\w][\w.-]*)?(?:@sha256:[0-9a-f]+)?",
     re.ASCII,
 )
-_WHEEL = re.compile(r"https?://\S+\.(?:whl|tar\.gz)(?:#\S*)?")
-_REQUIREMENT = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[<>=!~@].*)?$", re.DOTALL)
+_WHEEL = regex(r"https?://\S+\.(?:whl|tar\.gz)(?:#\S*)?")
+_REQUIREMENT = regex(r"[A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[<>=!~@].*)?$", re.DOTALL)
 _PYTHON_KEYWORDS = frozenset({"python_version", "add_python"})
 _BUILDERS = frozenset({"debian_slim", "micromamba", "Image", "from_dockerfile"})
 _INDEX_KEYWORDS = frozenset({"index_url", "extra_index_url", "find_links"})

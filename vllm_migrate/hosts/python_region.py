@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from vllm_migrate.hosts.python_commas import Bracket
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_statements import statement_edit
 from vllm_migrate.hosts.python_text import Literal, Said, literals, say, write_inside
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.text import Edit, Region, Span, apply_edits, line_start, shrink
 
 

@@ -6,13 +6,14 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Region, Span
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_GUARD = re.compile(
+_GUARD = regex(
     r"__version__|\bversion\.(?:parse|Version)|\bVersion\(|parse_version|vllm_?version|\bversion\(|"
     r"metadata\.version|inspect\.signature|(?<!\.)\bversion\b\s*[<>=]",
     re.IGNORECASE,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts import read_words
 from vllm_migrate.hosts.python_flow import Build, Flow
 from vllm_migrate.hosts.python_region import Given, StringRegion, has_text, says, string_region
 from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Word
 
 Function = ast.FunctionDef
-_OPTIONS = re.compile(r"\s*--?[A-Za-z]")
+_OPTIONS = regex(r"\s*--?[A-Za-z]")
 
 
 Held = tuple[list[Word], list[ast.expr]]

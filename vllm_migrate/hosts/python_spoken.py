@@ -7,6 +7,7 @@ import re
 from typing import Literal
 
 from vllm_migrate.hosts.python_source import Module
+from vllm_migrate.lazy import regex
 
 Role = Literal["run", "said", "open"]
 
@@ -97,13 +98,13 @@ _PASSES = frozenset({
     "dedent", "indent", "cleandoc", "strip", "lstrip", "rstrip", "join", "format", "str", "encode", "expandvars",
     "Template", "safe_substitute", "substitute", "quote", "Text", "text",
 })  # fmt: skip
-_RUN_NAME = re.compile(r"(?:^|_)(?:run|exec|execute|spawn|launch|popen|system|shell|ssh|sudo|subprocess)(?:_|$)", re.I)
-_SAID_NAME = re.compile(
+_RUN_NAME = regex(r"(?:^|_)(?:run|exec|execute|spawn|launch|popen|system|shell|ssh|sudo|subprocess)(?:_|$)", re.I)
+_SAID_NAME = regex(
     r"(?:^|_)(?:help|usage|doc|docs|example|examples|epilog|banner|message|msg|description|hint|hints|readme|"
     r"instructions|tutorial|note|notes|error|warning|tip|tips)s?(?:_|$)",
     re.I,
 )
-_COMMAND_NAME = re.compile(
+_COMMAND_NAME = regex(
     r"(?:^|_)(?:cmd|cmds|command|commands|launch|launcher|script|serve|server|run|start|startup|entrypoint|template)"
     r"(?:_|$)",
     re.I,

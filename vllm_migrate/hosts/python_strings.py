@@ -6,7 +6,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from vllm_migrate.hosts import Context, read_dockerfile, read_guest, read_shell, read_yaml
 from vllm_migrate.hosts.filled import finish
@@ -17,17 +17,18 @@ from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_spoken import role, said
 from vllm_migrate.hosts.yaml_names import looks_like_yaml
 from vllm_migrate.launch import launchers
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Item, Reading, Site
 from vllm_migrate.wrappers import wrappers
 
-_YAML = re.compile(r"^[ \t]*(?:apiVersion|kind|services|spec):", re.MULTILINE)
-_DOCKER = re.compile(r"^FROM[ \t]+\S+", re.MULTILINE)
-_COMMAND = re.compile(
+_YAML = regex(r"^[ \t]*(?:apiVersion|kind|services|spec):", re.MULTILINE)
+_DOCKER = regex(r"^FROM[ \t]+\S+", re.MULTILINE)
+_COMMAND = regex(
     r"\s*(?:#!|[A-Z_][A-Z0-9_]*=\S*\s|(?:pip|pip3|uv|python3?|apt|apt-get|conda|git|docker|podman|export|set|cd|sudo|"
     r"bash|sh|env|exec|nohup|source|mkdir|vllm|wget|curl|srun|tmux)\b)"
 )
-_GIVEN = re.compile(r"[A-Za-z_]\w*=[^\r\n]*")
-_WORD = re.compile(r"[a-z]{2,}", re.ASCII)
+_GIVEN = regex(r"[A-Za-z_]\w*=[^\r\n]*")
+_WORD = regex(r"[a-z]{2,}", re.ASCII)
 
 
 @dataclass

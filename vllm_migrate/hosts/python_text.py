@@ -6,12 +6,13 @@ import ast
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import CannotRender, is_hole
 from vllm_migrate.text import Piece
 
-_OPEN = re.compile(r"([rRbBuUfFtT]{0,2})('''|\"\"\"|'|\")")
+_OPEN = regex(r"([rRbBuUfFtT]{0,2})('''|\"\"\"|'|\")")
 _SIMPLE = {
     "\\": "\\",
     "'": "'",
@@ -24,9 +25,9 @@ _SIMPLE = {
     "t": "\t",
     "v": "\v",
 }
-_CODED = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^}]+)\})")
-_SPECIAL = re.compile(r"[\\{}]")
-_PLAIN = re.compile(r"\\")
+_CODED = regex(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^}]+)\})")
+_SPECIAL = regex(r"[\\{}]")
+_PLAIN = regex(r"\\")
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.shell_words import read_words
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Reading
 from vllm_migrate.text import Region
 
@@ -14,7 +13,7 @@ __all__ = ["NAME", "claims", "read", "read_words"]
 NAME = "shell"
 _SUFFIXES = (".sh", ".bash", ".zsh", ".ksh", ".sbatch", ".slurm", ".command")
 _NAMES = frozenset((".bashrc", ".bash_profile", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".envrc"))
-_SHEBANG = re.compile(r"#!\s*\S*?(?:/|env\s+(?:-S\s+)?)(?:ba|z|da|a|k)?sh\b")
+_SHEBANG = regex(r"#!\s*\S*?(?:/|env\s+(?:-S\s+)?)(?:ba|z|da|a|k)?sh\b")
 
 
 def claims(path: str, head: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.shell_guard import guard
 from vllm_migrate.hosts.shell_list import Slot, WordList
@@ -10,6 +10,7 @@ from vllm_migrate.hosts.shell_scope import function_of
 from vllm_migrate.hosts.shell_script import Flat, Script
 from vllm_migrate.hosts.shell_tree import DECLARERS, Assignment, Node, dominates, reaches
 from vllm_migrate.launch import basename, launchers
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Site, Variable, is_hole
 from vllm_migrate.text import Span
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from vllm_migrate.hosts.shell_lex import Hole
 from vllm_migrate.hosts.shell_region import uses_of
 from vllm_migrate.hosts.shell_tree import Node
+from vllm_migrate.lazy import regex
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.shell_script import Script
 
-_VERSION_TEST = re.compile(
+_VERSION_TEST = regex(
     r"sort\s+(?:-\w+\s+)*-\w*V|__version__|vllm\s+--version|vllm\s+-v\b|compare-versions"
     r"|\b\w*ver(?:sion)?_?(?:lte?|gte?|le|ge|eq|at_least|less|greater|compare|cmp)\b",
     re.IGNORECASE,

@@ -10,13 +10,14 @@ from vllm_migrate.hosts.shell_region import heredoc_region
 from vllm_migrate.hosts.shell_script import LIMIT, Outer, Script
 from vllm_migrate.hosts.shell_tree import Node, Redirect
 from vllm_migrate.launch import basename, find_launch, launchers
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Reading
 from vllm_migrate.text import Region
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.shell_read import Reader
 
-_UNNAMED = re.compile(r"[^./]*x")
+_UNNAMED = regex(r"[^./]*x")
 _APPLIERS = frozenset(("kubectl", "oc", "helm", "docker-compose", "k3s", "minikube", "kustomize"))
 _SPOKEN = {"YAML": "yaml", "YML": "yaml", "PY": "python", "PYTHON": "python", "DOCKERFILE": "dockerfile"}
 """What the word that ends a here-document says of it where the name of the file does not tell."""

@@ -11,21 +11,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import is_hole
 from vllm_migrate.text import Span
 
 OPERATORS = frozenset(";&|()<>")
 BLANKS = frozenset(" \t\r\n")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]", re.ASCII)
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_PARAMETER = regex(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]", re.ASCII)
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
-_BARE_RUN = re.compile(r"[^\s\\'\"$`;&|()<>\ue000-\uf8ff]+")
-_DOUBLE_RUN = re.compile(r"[^\\\"$`\ue000-\uf8ff]+")
-_SINGLE_RUN = re.compile(r"[^'\ue000-\uf8ff]+")
-_HEREDOC_RUN = re.compile(r"[^\\$`\ue000-\uf8ff]+")
-_RAW_RUN = re.compile(r"[^\ue000-\uf8ff]+")
-_LINE_RUN = re.compile(r"[^\\$`\ue000-\uf8ff\n]+\n?")
-_NOTHING = re.compile(r"\s*(#[^\n]*\s*)?")
+_BARE_RUN = regex(r"[^\s\\'\"$`;&|()<>\ue000-\uf8ff]+")
+_DOUBLE_RUN = regex(r"[^\\\"$`\ue000-\uf8ff]+")
+_SINGLE_RUN = regex(r"[^'\ue000-\uf8ff]+")
+_HEREDOC_RUN = regex(r"[^\\$`\ue000-\uf8ff]+")
+_RAW_RUN = regex(r"[^\ue000-\uf8ff]+")
+_LINE_RUN = regex(r"[^\\$`\ue000-\uf8ff\n]+\n?")
+_NOTHING = regex(r"\s*(#[^\n]*\s*)?")
 
 Nested = Callable[[int], "tuple[int, Any] | None"]
 """Given the offset after `$(`, returns the offset of its `)` and the parsed script, or None."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import shell_quote, shell_spell
 from vllm_migrate.hosts.shell_lex import Lexeme
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import (
     CannotRender,
     Change,
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.shell_script import Script
     from vllm_migrate.hosts.shell_tree import Node
 
-_HOLE = re.compile("[\ue000-\uf8ff]")
+_HOLE = regex("[\ue000-\uf8ff]")
 _TAILS = {
-    "command": re.compile(r"[ \t]*\\\r?\n"),
-    "array": re.compile(r"[ \t]*(?:\\|#[^\r\n]*)?\r?\n"),
-    "string": re.compile(r"[ \t]*\\?\r?\n"),
+    "command": regex(r"[ \t]*\\\r?\n"),
+    "array": regex(r"[ \t]*(?:\\|#[^\r\n]*)?\r?\n"),
+    "string": regex(r"[ \t]*\\?\r?\n"),
 }
 
 

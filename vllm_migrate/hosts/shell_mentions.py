@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from vllm_migrate import jsontext
@@ -10,11 +9,12 @@ from vllm_migrate.hosts.shell_guard import guard
 from vllm_migrate.hosts.shell_list import Slot
 from vllm_migrate.hosts.shell_script import Flat
 from vllm_migrate.launch import basename
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Mention, is_hole
 from vllm_migrate.text import Span
 
-_METRIC = re.compile(r"(?<![\w/.-])vllm:[a-z][a-z0-9_]+(?![\w/.:-])")
-_ADDRESS = re.compile(
+_METRIC = regex(r"(?<![\w/.-])vllm:[a-z][a-z0-9_]+(?![\w/.:-])")
+_ADDRESS = regex(
     r"(?:https?://[^/\s\"']+|(?<![\w/])(?:[\w.-]+|[\ue000-\uf8ff]):(?:\d+|[\ue000-\uf8ff])|^[\ue000-\uf8ff])(/[\w./-]*[\w-])"
 )
 _CLIENTS = frozenset(("curl", "wget", "http", "https", "xh", "hey", "ab", "wrk"))

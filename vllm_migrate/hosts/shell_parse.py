@@ -10,14 +10,15 @@ import re
 
 from vllm_migrate.hosts.shell_lex import OPERATORS, Lexeme, Scanner
 from vllm_migrate.hosts.shell_tree import DECLARERS, Assignment, Heredoc, Node, Redirect
+from vllm_migrate.lazy import regex
 from vllm_migrate.text import Span
 
-_ASSIGN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]\n]*\])?(\+?)=", re.ASCII)
-_REDIRECT = re.compile(r"(?:\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|<(?!\()|>>|>&|>\||>(?!\())|(&>>|&>)")
-_KEYWORD = re.compile(
+_ASSIGN = regex(r"([A-Za-z_][A-Za-z0-9_]*)(\[[^\]\n]*\])?(\+?)=", re.ASCII)
+_REDIRECT = regex(r"(?:\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|<(?!\()|>>|>&|>\||>(?!\())|(&>>|&>)")
+_KEYWORD = regex(
     r"(?:if|then|elif|else|fi|for|select|while|until|do|done|case|esac|function|time|coproc|\{|\}|!|\[\[)(?=[\s;&|()<>]|\Z)"
 )
-_FUNCTION = re.compile(r"([A-Za-z_][\w.:-]*)[ \t]*\([ \t]*\)")
+_FUNCTION = regex(r"([A-Za-z_][\w.:-]*)[ \t]*\([ \t]*\)")
 _CLOSERS = ("then", "elif", "else", "fi", "do", "done", "esac", "}")
 
 

@@ -12,6 +12,7 @@ from vllm_migrate.hosts.shell_list import Slot, Token, WordList
 from vllm_migrate.hosts.shell_script import Flat, Script
 from vllm_migrate.hosts.shell_tree import Node
 from vllm_migrate.launch import basename, launchers
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Pin, fill, is_hole
 from vllm_migrate.text import Span
 
@@ -32,11 +33,11 @@ _SYSTEM_INSTALLERS = frozenset(
     ("apt-get", "apt", "yum", "dnf", "microdnf", "apk", "zypper", "tdnf", "brew", "aptitude")
 )
 _COMPILER_VARIABLES = frozenset(("CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN", "CMAKE_CXX_STANDARD", "CMAKE_CXX_COMPILER"))
-_COMPILER = re.compile(r"(?:^|/)(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(?:-[\d.]+)?$")
-_DEFINE = re.compile(r"-DCMAKE_(?:C|CXX|CUDA)_(?:STANDARD|COMPILER|HOST_COMPILER)(?::\w+)?=([^\s\"']+)")
-_IMAGE = re.compile(r"(?:[\w.-]+(?::\d+)?/)*[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]+)?")
-_GIT_REF = re.compile(r"git\+[^#\s]*?(?:\.git|/[\w.-]+)@([^#\s]+)")
-_VERSION = re.compile(r"\d")
+_COMPILER = regex(r"(?:^|/)(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(?:-[\d.]+)?$")
+_DEFINE = regex(r"-DCMAKE_(?:C|CXX|CUDA)_(?:STANDARD|COMPILER|HOST_COMPILER)(?::\w+)?=([^\s\"']+)")
+_IMAGE = regex(r"(?:[\w.-]+(?::\d+)?/)*[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]+)?")
+_GIT_REF = regex(r"git\+[^#\s]*?(?:\.git|/[\w.-]+)@([^#\s]+)")
+_VERSION = regex(r"\d")
 
 _IMAGE_OPTIONS = ("--image", "--container-image", "--docker-image")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts.shell_list import Plan, WordList, _runs
 from vllm_migrate.hosts.shell_tree import Node
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import (
     CannotRender,
     Change,
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.shell_script import Script
 
 _TESTS = frozenset(("[", "[[", "test", "command", "grep", "true", "false", ":", "echo", "type", "which", "hash"))
-_LINE_TAIL = re.compile(r"[ \t]*(?:#[^\r\n]*)?(\r?\n|\Z)")
-_BLANK = re.compile(r"[ \t]*\r?\n")
+_LINE_TAIL = regex(r"[ \t]*(?:#[^\r\n]*)?(\r?\n|\Z)")
+_BLANK = regex(r"[ \t]*\r?\n")
 
 
 class ScriptContainer:

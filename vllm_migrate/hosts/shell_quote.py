@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import is_hole
 
-_SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
+_SAFE = regex(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
 
 
 def unescape_free(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.shell_choice import alternatives, values
@@ -18,6 +18,7 @@ from vllm_migrate.hosts.shell_script import LIMIT, Binding, Flat, Outer, Script
 from vllm_migrate.hosts.shell_tree import DECLARERS, Node, dominates, reaches
 from vllm_migrate.hosts.spread import holds_line
 from vllm_migrate.launch import Launch, basename, container_run, find_launch, launchers, script_of, split_image, talks
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, Word, is_hole
 from vllm_migrate.text import Region, Span
 from vllm_migrate.wrapped import carried_site, overridden
@@ -34,12 +35,12 @@ _ELSEWHERE = frozenset(["ssh", "sshpass", "gcloud", "pdsh", "clush", "kubectl", 
 _MARKS = (":::", "::::", ":::+")
 """Behind them GNU parallel takes what it fills in."""
 _FILLERS = ("parallel", "xargs", "find")
-_PLACE = re.compile(r"\{(?:\d+)?[.#%/]{0,2}\}")
+_PLACE = regex(r"\{(?:\d+)?[.#%/]{0,2}\}")
 _UNSPLIT = "quotes inside a variable that the shell only splits at blanks"
-_LAUNCHY = re.compile(r"vllm")
-_FROM = re.compile(r"\$\{[@*]:[ ]?(\d+)\}")
-_OPTION = re.compile(r"--[a-z][\w-]*=")
-_TYPED = re.compile(r"\s*(?:\\[nr]|\\015|\^M|[\r\n])+$")
+_LAUNCHY = regex(r"vllm")
+_FROM = regex(r"\$\{[@*]:[ ]?(\d+)\}")
+_OPTION = regex(r"--[a-z][\w-]*=")
+_TYPED = regex(r"\s*(?:\\[nr]|\\015|\^M|[\r\n])+$")
 """The return key, as `screen -X stuff` is given it."""
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from vllm_migrate.hosts import shell_quote
 from vllm_migrate.hosts.shell_lex import Hole, Lexeme, Scanner
 from vllm_migrate.hosts.shell_tree import Heredoc, Node
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.text import Piece, Region, Span
 
 

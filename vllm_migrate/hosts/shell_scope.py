@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.shell_tree import Node
+from vllm_migrate.lazy import dataclass
 
 _LOCAL = frozenset(("local", "declare", "typeset"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from vllm_migrate.hosts import Context, shell_guard, shell_lex
@@ -15,17 +15,18 @@ from vllm_migrate.hosts.shell_prune import ScriptContainer
 from vllm_migrate.hosts.shell_region import QuotedRegion, guest_region, uses_of
 from vllm_migrate.hosts.shell_scope import Scopes
 from vllm_migrate.hosts.shell_tree import DECLARERS, Assignment, Node, dominates, reaches
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Variable, Word, is_hole
 from vllm_migrate.text import Region, Span
 
-_LIST_NAME = re.compile(
+_LIST_NAME = regex(
     r"ARGS?(?:_|$)|OPT(?:ION)?S?(?:_|$)|FLAGS?(?:_|$)|PARAMS?(?:_|$)|EXTRA|ARGUMENTS", re.IGNORECASE
 )
-_WHERE_SET = re.compile(
+_WHERE_SET = regex(
     r"\$\{\w+:?\+(--[a-z][\w-]*(?:[ =](?:[\w./:-]+|\$\w+|\$\{\w+\}|\"\$\w+\"|\"\$\{\w+\}\"))?"
     r"|\"--[a-z][\w-]*(?:=(?:[\w./:-]+|\$\w+|\$\{\w+\}))?\"|'--[a-z][\w-]*(?:=[\w./:-]+)?')\}"
 )
-_LETTER = re.compile("[\ue000-\uf8ff]")
+_LETTER = regex("[\ue000-\uf8ff]")
 LIMIT = 12
 """How many layers of expansion and guests are followed."""
 

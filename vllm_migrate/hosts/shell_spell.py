@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from vllm_migrate.hosts import shell_lex, shell_quote
 from vllm_migrate.hosts.shell_lex import Lexeme, Run
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import is_hole
 
-_NAMED = re.compile(r"-{0,2}[A-Za-z_][\w.-]*\+?=")
+_NAMED = regex(r"-{0,2}[A-Za-z_][\w.-]*\+?=")
 
 
 def _letters(text: str, holes: Sequence[str]) -> list[str]:

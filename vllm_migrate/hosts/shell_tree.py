@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.shell_lex import Lexeme
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.text import Span
 
 DECLARERS = frozenset(("export", "declare", "typeset", "local", "readonly"))

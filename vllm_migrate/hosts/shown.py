@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Piece, Region, Span, line_start
 
-_NAMED = re.compile(r"\$\{[A-Za-z_]\w*\}")
+_NAMED = regex(r"\$\{[A-Za-z_]\w*\}")
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ def lines_region(
     return made
 
 
-_LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
+_LINE = regex(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 
 
 def lines_of(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int, int]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_AT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*@\s*(?=[a-z+]+:|\.|/|\$)")
-_GIT_REF = re.compile(r"(?<=[^/@])@(?P<ref>[^@#/\s][^@#\s]*?)(?=#|\s|$)")
+from vllm_migrate.lazy import dataclass, regex
+
+_NAME = regex(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_AT = regex(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*@\s*(?=[a-z+]+:|\.|/|\$)")
+_GIT_REF = regex(r"(?<=[^/@])@(?P<ref>[^@#/\s][^@#\s]*?)(?=#|\s|$)")
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,15 @@ from functools import lru_cache
 
 from vllm_migrate.hosts import read_words
 from vllm_migrate.launch import launchers
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Reading, Site, Variable, Word
 from vllm_migrate.text import Piece, Source, Span
 from vllm_migrate.wrappers import line_names
 
-_EXPANDED = re.compile(r"\$(?:\{(?P<curly>\w+)\}|\((?P<round>\w+)\)|(?P<plain>\w+))")
-_WHERE_SET = re.compile(r"\$\{(?P<name>\w+):?\+[\"']?(?P<option>--[a-z][\w-]*(?:=[\w./:-]+)?)[\"']?\}")
-_OPTIONS = re.compile(r"\s*--?[A-Za-z]")
-_GENERAL = re.compile(r"(?:\w+_)?(?:ARGS|ARGUMENTS|FLAGS|OPTS|OPTIONS|PARAMS)")
+_EXPANDED = regex(r"\$(?:\{(?P<curly>\w+)\}|\((?P<round>\w+)\)|(?P<plain>\w+))")
+_WHERE_SET = regex(r"\$\{(?P<name>\w+):?\+[\"']?(?P<option>--[a-z][\w-]*(?:=[\w./:-]+)?)[\"']?\}")
+_OPTIONS = regex(r"\s*--?[A-Za-z]")
+_GENERAL = regex(r"(?:\w+_)?(?:ARGS|ARGUMENTS|FLAGS|OPTS|OPTIONS|PARAMS)")
 
 
 @lru_cache(maxsize=1)

@@ -10,17 +10,18 @@ from dataclasses import replace
 
 from vllm_migrate.hosts import Context, host_for, read_guest
 from vllm_migrate.hosts.shown import LinesRegion, Names
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Item, Reading, Site
 from vllm_migrate.text import Piece, Region, Span, line_start
 
 NAME = "template"
 
-_SUFFIX = re.compile(r"(?i)\.(?:j2|jinja2?|tmpl|tpl|gotmpl|template)$")
-_MACROS = re.compile(r"(?i)\.(?:j2|jinja2?)$")
+_SUFFIX = regex(r"(?i)\.(?:j2|jinja2?|tmpl|tpl|gotmpl|template)$")
+_MACROS = regex(r"(?i)\.(?:j2|jinja2?)$")
 _INSIDE = frozenset(("shell", "dockerfile", "ini", "envfile", "makefile", "toml"))
-_ACTION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
-_LEAD = re.compile(r"(?:[\s;&|({]|exec\b|nohup\b|sudo\b|[A-Za-z_]\w*=\S*)*")
-_STARTS = re.compile(r"\bvllm serve\b|vllm\.entrypoints\.")
+_ACTION = regex(r"\{\{.*?\}\}|\{%.*?%\}")
+_LEAD = regex(r"(?:[\s;&|({]|exec\b|nohup\b|sudo\b|[A-Za-z_]\w*=\S*)*")
+_STARTS = regex(r"\bvllm serve\b|vllm\.entrypoints\.")
 
 
 def claims(path: str, head: str) -> bool:

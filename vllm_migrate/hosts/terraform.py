@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts import Context, host_for, read_guest, read_python, read_shell
 from vllm_migrate.hosts.filled import finish
@@ -16,6 +16,7 @@ from vllm_migrate.hosts.listed import ListContainer, SpotContainer, whole_lines
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.shown import Names
 from vllm_migrate.launch import container_launch, find_launch, is_server_image, launchers, script_of, split_image
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Pin, Problem, Reading, Site, Variable, Word
 from vllm_migrate.text import Edit, Region, Span
 from vllm_migrate.wrapped import carried_site
@@ -30,9 +31,9 @@ _ENTRY = ("entryPoint", "entrypoint", "entry_point")
 _COMMAND = ("command", "commands", "Cmd", "cmd")
 _ARGS = ("args", "arguments")
 _ENV = ("env", "environment", "environment_variables", "env_vars", "environment_vars", "env_variables")
-_PROSE = re.compile(r"(?i)descr|comment|message|label|title|help|annotation")
+_PROSE = regex(r"(?i)descr|comment|message|label|title|help|annotation")
 _LINES = ("inline", "runcmd", "commands", "script")
-_YAML = re.compile(r"[ \t]*(?:---|#cloud-config|(?:- )?[\w./\"-]+:(?:[ \t]|$)|- \S)")
+_YAML = regex(r"[ \t]*(?:---|#cloud-config|(?:- )?[\w./\"-]+:(?:[ \t]|$)|- \S)")
 
 
 def claims(path: str, head: str) -> bool:

@@ -14,6 +14,7 @@ from vllm_migrate.hosts.specs import read_spec
 from vllm_migrate.hosts.toml_scan import Entry, Node, ScanError, flat, inner, lock_packages, scan, string_region
 from vllm_migrate.hosts.toml_services import environments, services
 from vllm_migrate.launch import Launch, find_launch, launchers
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import CannotRender, InsertText, Item, Pin, Problem, Reading, Site, Word, fill
 from vllm_migrate.text import Edit, Region, Span
 
@@ -25,21 +26,21 @@ _GROUPS = (
     r"|tool\.uv\.(?:dev|constraint|override|build-constraint)-dependencies|tool\.pdm\.dev-dependencies\..+"
     r"|tool\.hatch\.envs\..+\.(?:extra-)?dependencies|tool\.flit\.metadata\.requires|tool\.setuptools\.requires"
 )
-_LISTS = re.compile(_GROUPS)
+_LISTS = regex(_GROUPS)
 """What is installed to run; what only a build needs (`build-system`) lives in an environment of its own."""
-_TABLES = re.compile(
+_TABLES = regex(
     r"(?:tool\.poetry\.(?:dev-)?(?:group\..+\.)?dependencies|tool\.poetry\.dev-dependencies|packages|dev-packages"
     r"|(?:tool\.pixi\.)?(?:feature\..+\.)?(?:pypi-)?dependencies)\.(?P<name>[^.]+)(?:\.(?P<key>[a-z_]+))?"
 )
-_PYTHON = re.compile(
+_PYTHON = regex(
     r"project\.requires-python|requires\.python_(?:full_)?version|tool\.poetry\.dependencies\.python"
     r"|tool\.uv\.pip\.python-version"
 )
-_INDEX = re.compile(
+_INDEX = regex(
     r"tool\.uv\.index\.\d+\.url|tool\.uv\.(?:pip\.)?(?:default-)?(?:extra-)?index-url|tool\.(?:poetry|pdm)\.source\.\d+\.url"
     r"|source\.\d+\.url|tool\.uv\.(?:pip\.)?torch-backend|tool\.uv\.(?:pip\.)?find-links"
 )
-_SOURCE = re.compile(r"tool\.uv\.sources\.(?P<name>[^.]+)(?:\.\d+)?\.(?P<key>url|rev|tag|branch)")
+_SOURCE = regex(r"tool\.uv\.sources\.(?P<name>[^.]+)(?:\.\d+)?\.(?P<key>url|rev|tag|branch)")
 _STANDARD = ("project", "build-system", "dependency-groups")
 _OPTIONAL = ("project.optional-dependencies.", "dependency-groups.")
 _PROSE = ("description", "help", "name", "comment", "summary", "title", "readme", "text")

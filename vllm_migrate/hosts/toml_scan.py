@@ -7,15 +7,16 @@ stand. Format: https://toml.io/en/v1.0.0.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Piece, Region, Span
 
-_BLANK = re.compile(r"[ \t]*")
-_SPACE = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_SCALAR = re.compile(r"[^\s,\]}#]+(?: (?=\d{2}:)[^\s,\]}#]+)?")
-_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[ \t]*\r?\n\s*|.)", re.DOTALL)
+_BLANK = regex(r"[ \t]*")
+_SPACE = regex(r"(?:[ \t\r\n]|#[^\r\n]*)*")
+_BARE = regex(r"[A-Za-z0-9_-]+")
+_SCALAR = regex(r"[^\s,\]}#]+(?: (?=\d{2}:)[^\s,\]}#]+)?")
+_ESCAPE = regex(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[ \t]*\r?\n\s*|.)", re.DOTALL)
 _LETTERS = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b", '"': '"', "\\": "\\"}
 
 
@@ -121,10 +122,10 @@ def inner(text: str, quote: str) -> str | None:
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _INLINE = rf"(?:{_QUOTED}|[^\x22'#\\])+"
-_LOCK_LINE = re.compile(
+_LOCK_LINE = regex(
     rf'(?:#.*)?|\[\[?(?:{_QUOTED}|[\w.-])+\]\]?|(?:[\w.-]+|{_QUOTED}) = {_INLINE}|[ \t]+{_INLINE}|\]', re.ASCII
 )
-_LOCK_KEY = re.compile(r'(name|version) = "([^"\\]*)"')
+_LOCK_KEY = regex(r'(name|version) = "([^"\\]*)"')
 
 
 def lock_packages(text: str) -> list[Entry] | None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vllm_migrate.hosts.listed import mapped, whole_lines
 from vllm_migrate.hosts.toml_scan import Entry, inner
 from vllm_migrate.launch import Launch, container_launch, is_server_image
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import CannotRender, Change, InsertVariable, Remove, Rename, Replace, Site, Variable
 from vllm_migrate.text import Edit, Region, line_end, line_start
 
 _ENV = ("env", "environment", "environment_variables", "env_vars", "variables", "vars")
-_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
+_NAME = regex(r"[A-Z][A-Z0-9_]*")
 _PROGRAMS = ("command", "cmd", "program", "exec", "entrypoint")
 Path = tuple[str | int, ...]
 

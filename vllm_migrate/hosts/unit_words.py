@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import fill, is_hole
 from vllm_migrate.text import Piece, Region, Span
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
-_HOLE = re.compile(r"\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|%\([A-Za-z_]+\)s|%[A-Za-z]")
-_EXPANSION = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")
-_PLAIN = re.compile(r"(?!#)[^\s\"'\\;]+")
+_HOLE = regex(r"\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|%\([A-Za-z_]+\)s|%[A-Za-z]")
+_EXPANSION = regex(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")
+_PLAIN = regex(r"(?!#)[^\s\"'\\;]+")
 
 
 @dataclass(frozen=True)

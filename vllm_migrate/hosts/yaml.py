@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import Context
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Problem, Reading
 from vllm_migrate.text import Region
 
@@ -36,8 +37,8 @@ _SUFFIXES = (
     ".yaml.in",
     ".sky",
 )
-_FILLED = re.compile(r"(?m)^[ \t]*[\ue000-\uf8fe]+[ \t]*$")
-_GENERATED = re.compile(
+_FILLED = regex(r"(?m)^[ \t]*[\ue000-\uf8fe]+[ \t]*$")
+_GENERATED = regex(
     r"(?i)\bdo not (?:edit|modify)\b|@generated\b"
     r"|\b(?:auto[- ]?generated|automatically generated|generated) (?:by|from|file)\b"
     r"|^# Source: \S+/templates/\S+",

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from vllm_migrate.hosts.yaml_mask import FILLER, Mask
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion
 from vllm_migrate.hosts.yaml_tree import Node
+from vllm_migrate.lazy import regex
 from vllm_migrate.text import Piece, Region, Span
 
-_LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
-_ESCAPE = re.compile(
+_LINE = regex(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
+_ESCAPE = regex(
     r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?|U[0-9a-fA-F]{8}|\r?\n[ \t]*|.)"
 )
 _NAMED = {
@@ -19,7 +20,7 @@ _NAMED = {
     "e": "\x1b", " ": " ", '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028",
     "P": "\u2029",
 }  # fmt: skip
-_HEADER = re.compile(r"[|>]([-+0-9]*)[^\r\n]*(?:\r\n|\n|\r|\Z)")
+_HEADER = regex(r"[|>]([-+0-9]*)[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
 class _Assembly:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vllm_migrate.hosts.yaml_mask import Action, Mask
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import HOLE
 from vllm_migrate.text import Span
 

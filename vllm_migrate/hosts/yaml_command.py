@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts.yaml_spots import NewKey
 from vllm_migrate.hosts.yaml_tree import Node, Pair
 from vllm_migrate.launch import find_launch, script_of
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Container, Site, Word
 from vllm_migrate.text import Region
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
 
-_QUIET = re.compile(
+_QUIET = regex(
     r"(?:echo|sleep|mkdir|cd|set|export|exec|nohup|true|:|if|then|else|elif|fi|for|do|done|while|case|esac|test|\[|\[\["
     r"|rm|cp|mv|ln|chmod|cat|source|\.|umask|ulimit|printf|trap|wait|unset|shift|tee|pip|pip3|uv|apt-get|apt|hostname"
     r"|[A-Za-z_]\w*=.*|\}|\{|#.*|-.*|\\)$"

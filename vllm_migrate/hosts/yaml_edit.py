@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from vllm_migrate.hosts.listing import Listing
@@ -16,10 +16,11 @@ from vllm_migrate.hosts.yaml_comments import comment_start
 from vllm_migrate.hosts.yaml_flow import removals
 from vllm_migrate.hosts.yaml_mask import Mask
 from vllm_migrate.hosts.yaml_tree import Node, Use, walk
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import CannotRender, Change, container_of
 from vllm_migrate.text import Edit, Region, Span, line_end, line_start, next_line, shrink
 
-_DASH_GAP = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
+_DASH_GAP = regex(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 
 
 @dataclass

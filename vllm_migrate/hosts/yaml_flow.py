@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import CannotRender
 from vllm_migrate.text import Edit, Span, line_end, line_start, next_line
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_mask import Action, Mask
 
 SpanOf = tuple[int, int]
-_BEGIN = re.compile(r"(?:^[ \t]*(?:- +)*|[:,\[{] *)(?=[\[{])", re.M)
-_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
+_BEGIN = regex(r"(?:^[ \t]*(?:- +)*|[:,\[{] *)(?=[\[{])", re.M)
+_QUOTED = regex(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
 _EDGE = "[]{},"
 _LONGEST = 20_000
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts import yaml_spell
 from vllm_migrate.hosts.yaml_edit import Home, Plan
@@ -18,6 +17,7 @@ from vllm_migrate.hosts.yaml_put import (
 )
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion, lift
 from vllm_migrate.hosts.yaml_tree import Node, Pair
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import (
     CannotRender,
     Change,
@@ -38,7 +38,7 @@ from vllm_migrate.model import (
 )
 from vllm_migrate.text import Edit, Region, apply_edits
 
-_OPTION = re.compile(r"--?[A-Za-z]")
+_OPTION = regex(r"--?[A-Za-z]")
 
 
 def new_holes(change: Replace) -> tuple[str, ...]:

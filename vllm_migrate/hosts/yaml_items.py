@@ -16,21 +16,22 @@ from vllm_migrate.hosts.yaml_mask import FILLER, ODD
 from vllm_migrate.hosts.yaml_put import in_flow
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion, dollar_region
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Dynamic, Entry, Item, Variable, Word, is_hole
 from vllm_migrate.text import Piece, Region, Span
 
-_COMPOSE = re.compile(r"\$\$|\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[A-Za-z_]\w*")
-_KUBERNETES = re.compile(r"\$\$|\$\([A-Za-z_][\w.-]*\)")
-_SEVERAL = re.compile(
+_COMPOSE = regex(r"\$\$|\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[A-Za-z_]\w*")
+_KUBERNETES = regex(r"\$\$|\$\([A-Za-z_][\w.-]*\)")
+_SEVERAL = regex(
     r"--?[A-Za-z][\w.-]*[ \t\n]+\S|--[A-Za-z][\w.-]*=(?:[^\s{\[\"']\S*|\"[^\"]*\"|'[^']*'|\{\S*)\s+--?[A-Za-z]"
 )
-_BARE = re.compile(r"--[A-Za-z][\w.-]*")
-_ONE = re.compile(
+_BARE = regex(r"--[A-Za-z][\w.-]*")
+_ONE = regex(
     r"\{\{-?\s*[$.][\w.$]*(?:\s*\|\s*(?:s?quote|int|int64|float64|toString|trim|lower|default\s+[\w.$\"-]+))*\s*-?\}\}"
 )
 _LARGEST = 20_000
 """Values of one key that are looked at; aliases of aliases make more of them than fit anywhere."""
-PRIVATE = re.compile("[\ue000-\uf8ff]+")
+PRIVATE = regex("[\ue000-\uf8ff]+")
 
 
 class Items:

@@ -9,20 +9,21 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from vllm_migrate.hosts.yaml_flow import between_items
+from vllm_migrate.lazy import dataclass, regex
 
 FILLER = "\uf8ff"
 ODD = {0x85: 0xA0, 0x2028: 0xA0, 0x2029: 0xA0}
 """Letters that old YAML takes for line ends and today's does not, and what stands in for them."""
 
-_OPEN = re.compile(r"\$?\{\{")
-_COMMENT = re.compile(r"-?\s*/\*")
-_FIELD = re.compile(r"(?<![{$])\{[A-Za-z_]\w*\}(?!\})")
-_CLOSE = re.compile(r"\}\}|\{\{|\\.|\"(?:[^\"\\\n]|\\.)*\"|`[^`]*`")
-_JINJA = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.S)
-_WORD = re.compile(r"\$?\{[{%][-+~]?\s*(/\*|[A-Za-z_]\w*|\$\w*\s*:?=)?")
+_OPEN = regex(r"\$?\{\{")
+_COMMENT = regex(r"-?\s*/\*")
+_FIELD = regex(r"(?<![{$])\{[A-Za-z_]\w*\}(?!\})")
+_CLOSE = regex(r"\}\}|\{\{|\\.|\"(?:[^\"\\\n]|\\.)*\"|`[^`]*`")
+_JINJA = regex(r"\{%.*?%\}|\{#.*?#\}", re.S)
+_WORD = regex(r"\$?\{[{%][-+~]?\s*(/\*|[A-Za-z_]\w*|\$\w*\s*:?=)?")
 _CONTROL = frozenset(
     (
         "/*",
@@ -310,7 +311,7 @@ def _flow(text: str, spans: list[tuple[int, int]]) -> set[tuple[int, int]]:
     return between_items(text, kinds, FILLER)
 
 
-_HEADER = re.compile(r"(?:[:-]\s+|[:-]\s+[!&]\S+\s+)[|>][-+0-9]*\s*(?:\s#.*)?$")
+_HEADER = regex(r"(?:[:-]\s+|[:-]\s+[!&]\S+\s+)[|>][-+0-9]*\s*(?:\s#.*)?$")
 
 
 def _block_scalars(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

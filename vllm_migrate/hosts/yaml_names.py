@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from vllm_migrate.launch import launchers
+from vllm_migrate.lazy import regex
 
-IMAGE_KEYS = re.compile(r"(?:.*[a-z_-])?image|Image|image_id|.*Image", re.A)
+IMAGE_KEYS = regex(r"(?:.*[a-z_-])?image|Image|image_id|.*Image", re.A)
 ENVIRONMENTS = (
     "env",
     "environment",
@@ -30,7 +31,7 @@ SCRIPT_KEYS = frozenset((
     "startup_script", "pre_start", "install", "build_commands", "serve_command", "vllm_command",
     "server_command", "job", "steps",
 ))  # fmt: skip
-_PROSE = re.compile(
+_PROSE = regex(
     r"(?i)desc|note|summary|help|doc|title|message|comment|readme|changelog|prompt|about|reason|hint|usage|guide"
     r"|example_text|tip|^name$|display|annotation|label|icon"
 )
@@ -38,7 +39,7 @@ EMBEDDED_YAML = frozenset((
     "serveConfigV2", "values", "valuesContent", "inlineValues", "valuesInline", "config", "patch",
     "manifest", "template",
 ))  # fmt: skip
-_SETTINGS = re.compile(
+_SETTINGS = regex(
     r"(?:vllm|engine|model|serve|server|extra|additional)*(?:extra)?"
     r"(?:config|args|arguments|kwargs|params|parameters|options|flags|settings|overrides)"
 )
@@ -57,8 +58,8 @@ STRUCTURE = frozenset((
     "fullnameoverride", "baseurl", "apibase", "base_url", "api_base", "url", "depends_on", "version",
     "name", "namespace", "ports", "healthcheck", "build", "networks", "profiles", "restart", "deploy",
 ))  # fmt: skip
-_ARGUMENTS = re.compile(r"(?i)arg|flag|opt|param|command|cmd|serve|vllm|engine")
-_FOR_ANOTHER = re.compile(
+_ARGUMENTS = regex(r"(?i)arg|flag|opt|param|command|cmd|serve|vllm|engine")
+_FOR_ANOTHER = regex(
     r"(?:vllm)?(?:extra|additional)?(?:run|docker|dockerrun|podman|container|device|build|pip|helm|nccl|srun|sbatch|slurm|mpi)"
     r"(?:extra|additional)?(?:args|arguments|options|opts|flags|parameters|params)"
 )
@@ -97,8 +98,8 @@ def for_another(key: str) -> bool:
     return _FOR_ANOTHER.fullmatch(normal(key)) is not None
 
 
-_YAML_HEAD = re.compile(r"---\s*$|(?:- )?[\w./-]+:(?:\s|$)")
-_YAML_LINE = re.compile(r"\s*(?:- )?[\w./-]+:(?:\s|$)|\s*- ")
+_YAML_HEAD = regex(r"---\s*$|(?:- )?[\w./-]+:(?:\s|$)")
+_YAML_LINE = regex(r"\s*(?:- )?[\w./-]+:(?:\s|$)|\s*- ")
 
 
 def looks_like_yaml(text: str) -> bool:

@@ -10,10 +10,11 @@ from vllm_migrate.hosts.yaml_edit import Home
 from vllm_migrate.hosts.yaml_items import PRIVATE, Items
 from vllm_migrate.hosts.yaml_spots import SpotHome
 from vllm_migrate.hosts.yaml_tree import Node
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Pin
 from vllm_migrate.text import Span
 
-_REFERENCE = re.compile(
+_REFERENCE = regex(
     r"(?:docker://|docker:)?(?:[A-Za-z0-9.-]+(?::\d+)?/)?[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)?(?:@sha256:[0-9a-fA-F]+)?$"
 )
 

@@ -12,25 +12,26 @@ from vllm_migrate.hosts.yaml_mask import FILLER
 from vllm_migrate.hosts.yaml_pin_items import image_pin, requirement_pins, tag_pin
 from vllm_migrate.hosts.yaml_spots import SpotHome
 from vllm_migrate.hosts.yaml_tree import Node, Pair
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Mention, Pin
 from vllm_migrate.text import Span
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
 
-_METRIC = re.compile(r"(?<![\w:])vllm:[a-z][a-z0-9_]*(?![\w:])")
-_IMAGE = re.compile(r"vllm:(?:latest|nightly|main|v?\d)")
+_METRIC = regex(r"(?<![\w:])vllm:[a-z][a-z0-9_]*(?![\w:])")
+_IMAGE = regex(r"vllm:(?:latest|nightly|main|v?\d)")
 _PATTERN_KEYS = frozenset(("regex", "matches"))
-_STEP_IMAGE = re.compile(r"[\w.-]+(?:[:/][\w.-]+)*/[\w.-]*vllm[\w.-]*:[\w.-]+")
+_STEP_IMAGE = regex(r"[\w.-]+(?:[:/][\w.-]+)*/[\w.-]*vllm[\w.-]*:[\w.-]+")
 """What runs a step of Cloud Build, which names the image, or a batch job's container."""
 _REQUIREMENT_KEYS = frozenset((
     "pip", "packages", "requirements", "python_packages", "pip_packages", "additional_dependencies",
     "pip_requirements", "dependencies", "extra_pip_packages", "pip_dependencies",
     "python_requirements",
 ))  # fmt: skip
-_REPOSITORY = re.compile(r"(?:https?|git|ssh)://\S*/vllm(?:\.git)?(?:#(?P<ref>[^:\s]+)(?::\S*)?)?$")
-_SETUP = re.compile(r"(?:actions/setup-python|astral-sh/setup-uv|conda-incubator/setup-miniconda|mamba-org/\S+)@")
-_INSTALLS = re.compile(r"\b(?:install|sync|clone)\b[^#]{0,200}?\bvllm\b")
+_REPOSITORY = regex(r"(?:https?|git|ssh)://\S*/vllm(?:\.git)?(?:#(?P<ref>[^:\s]+)(?::\S*)?)?$")
+_SETUP = regex(r"(?:actions/setup-python|astral-sh/setup-uv|conda-incubator/setup-miniconda|mamba-org/\S+)@")
+_INSTALLS = regex(r"\b(?:install|sync|clone)\b[^#]{0,200}?\bvllm\b")
 _REPOSITORIES = ("repository", "repo", "name", "imageRepository", "image")
 _TAGS = ("tag", "imageTag", "newTag", "image_tag")
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts.helm_chart import Printed, printed
 from vllm_migrate.hosts.yaml_tree import Node, Pair
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Entry
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Reader
 
-_SEVERAL = re.compile(r"[a-z0-9][A-Z]|[-_]")
+_SEVERAL = regex(r"[a-z0-9][A-Z]|[-_]")
 
 
 class ChartValues:

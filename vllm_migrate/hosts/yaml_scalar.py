@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.hosts.yaml_blocks import narrowed, widened
 from vllm_migrate.hosts.yaml_mask import Mask
 from vllm_migrate.hosts.yaml_spell import double_quoted
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import is_hole
 from vllm_migrate.text import Edit, Piece, Region, Span, line_end, line_start, next_line
 
@@ -158,7 +159,7 @@ class ScalarRegion(Region):
         return "".join(self.letters.get(c, c) if is_hole(c) else c for c in text)
 
 
-_DOLLAR = re.compile(r"\$\$|\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[A-Za-z_]\w*")
+_DOLLAR = regex(r"\$\$|\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[A-Za-z_]\w*")
 
 
 def dollar_region(parent: ScalarRegion) -> Region:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import Context, host_for, read_markdown, read_python, read_shell
@@ -13,18 +13,19 @@ from vllm_migrate.hosts.yaml_mask import FILLER
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion
 from vllm_migrate.hosts.yaml_tree import Node
 from vllm_migrate.launch import find_launch
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Reading
 from vllm_migrate.text import Piece, Region
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
 
-_FILE = re.compile(r"[\w./-]*\.[A-Za-z][A-Za-z0-9]*|Dockerfile|requirements\.txt")
-_ARGUMENT = re.compile(rf"-|[^/]*[/$]|.*{FILLER}")
+_FILE = regex(r"[\w./-]*\.[A-Za-z][A-Za-z0-9]*|Dockerfile|requirements\.txt")
+_ARGUMENT = regex(rf"-|[^/]*[/$]|.*{FILLER}")
 """An option, a model of a repository, or a part filled in at run time: no word of a sentence."""
-_TRIGGER = re.compile(r"vllm|VLLM|VISIBLE_DEVICES")
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.M)
-_TOOLS = re.compile(r"\b(?:apt-get|apt|dnf|yum|pip3?|uv|conda|cmake|update-alternatives)\s")
+_TRIGGER = regex(r"vllm|VLLM|VISIBLE_DEVICES")
+_FENCE = regex(r"^[ \t]*(?:```|~~~)", re.M)
+_TOOLS = regex(r"\b(?:apt-get|apt|dnf|yum|pip3?|uv|conda|cmake|update-alternatives)\s")
 
 
 class Scripts:

@@ -15,6 +15,7 @@ from vllm_migrate.hosts.yaml_printed import ChartValues
 from vllm_migrate.hosts.yaml_spots import NewKey
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
 from vllm_migrate.launch import find_launch, holds_vllm, is_server_image, launchers, script_of
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Entry, Pin, Site, Variable, Word, is_hole
 from vllm_migrate.text import Span
 from vllm_migrate.wrapped import carried_site
@@ -23,7 +24,7 @@ from vllm_migrate.wrappers import Wrapper
 if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_reader import Path, Reader
 
-_OPTION = re.compile(r"--[A-Za-z]")
+_OPTION = regex(r"--[A-Za-z]")
 _KEYWORDS = ("engine_kwargs", "engineKwargs")
 _CONFIG_MARKS = frozenset((
     "model", "served-model-name", "tensor-parallel-size", "served_model_name", "tensor_parallel_size",
@@ -35,7 +36,7 @@ _NOT_CONFIG = frozenset((
 _ENGINE_KEYS = (
     "engine", "backend", "runtime", "backendName", "backend_name", "inferenceEngine", "framework", "modelFormat",
 )  # fmt: skip
-_CLIENT_KEY = re.compile(r"(?:api|base)[-_](?:base|url)$")
+_CLIENT_KEY = regex(r"(?:api|base)[-_](?:base|url)$")
 """Where a client finds the server it asks."""
 _ROLES = frozenset(("prefill", "decode", "aggregated", "agg", "default", "leader", "worker", "common", "shared"))
 

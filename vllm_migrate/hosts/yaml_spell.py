@@ -6,12 +6,13 @@ import json
 import re
 from typing import Any
 
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Dynamic, is_hole
 
-_INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|[0-9][0-9_]*)$")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?$")
-_SIXTY = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$")
-_TIME = re.compile(r"\d{4}-\d\d?-\d\d?(?:[Tt ].*)?$")
+_INT = regex(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|[0-9][0-9_]*)$")
+_FLOAT = regex(r"[-+]?(?:\.[0-9]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?$")
+_SIXTY = regex(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$")
+_TIME = regex(r"\d{4}-\d\d?-\d\d?(?:[Tt ].*)?$")
 _BOOLS = {
     word: value
     for value, words in ((True, ("true", "yes", "on")), (False, ("false", "no", "off")))
@@ -20,8 +21,8 @@ _BOOLS = {
 }
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _SPECIAL = frozenset((".inf", ".Inf", ".INF", "+.inf", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN"))
-_BAD_START = re.compile(r"[\s\"'&*!|>%@`#,\[\]{}]|[-?:](?:\s|$)|---|\.\.\.|<<$|=$")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_BAD_START = regex(r"[\s\"'&*!|>%@`#,\[\]{}]|[-?:](?:\s|$)|---|\.\.\.|<<$|=$")
+_CONTROL = regex(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 
 
 def resolve(text: str) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from vllm_migrate.hosts import yaml_spell
 from vllm_migrate.hosts.listed import SpotContainer
@@ -14,6 +12,7 @@ from vllm_migrate.hosts.yaml_homes import SeqHome, new_holes
 from vllm_migrate.hosts.yaml_put import in_flow, put_scalar
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion, lift
 from vllm_migrate.hosts.yaml_tree import Node
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import (
     HOLE,
     CannotRender,
@@ -133,7 +132,7 @@ class SpotHome(Home):
             plan.put(edit.start, edit.end, edit.text)
 
 
-_NAMED = re.compile(r"\$\{\{\s*env\.(?P<env>\w+)\s*\}\}|\$\{(?P<braced>\w+)\}|\$(?P<bare>\w+)")
+_NAMED = regex(r"\$\{\{\s*env\.(?P<env>\w+)\s*\}\}|\$\{(?P<braced>\w+)\}|\$(?P<bare>\w+)")
 
 
 def move_to_variable(pin: Pin, variables: Sequence[Variable]) -> Pin:

@@ -7,18 +7,19 @@ used in several places (an anchor) is one object; each place is a `Use`.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from vllm_migrate.lazy import dataclass, regex
+
 _MAX_DEPTH = 150
-_PROPERTY = re.compile(r"[&!][^\s,\[\]{}]*")
-_GAP = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
-_SEPARATOR = re.compile(r"(?m)^---(?=\s|$)")
-_SCHEMA = re.compile(r"(?m)^apiVersion: [\"']?apiextensions\.k8s\.io/")
-_SCHEMA_KIND = re.compile(r"(?m)^kind: [\"']?CustomResourceDefinition\b")
-_SHOWN = re.compile(r"[^\r\n]+")
+_PROPERTY = regex(r"[&!][^\s,\[\]{}]*")
+_GAP = regex(r"(?:[ \t\r\n]|#[^\r\n]*)*")
+_SEPARATOR = regex(r"(?m)^---(?=\s|$)")
+_SCHEMA = regex(r"(?m)^apiVersion: [\"']?apiextensions\.k8s\.io/")
+_SCHEMA_KIND = regex(r"(?m)^kind: [\"']?CustomResourceDefinition\b")
+_SHOWN = regex(r"[^\r\n]+")
 
 
 @dataclass(eq=False)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from vllm_migrate.findings import Choice, Cluster, Finding, Report
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Site
 from vllm_migrate.output._launches import launch_name
 from vllm_migrate.output._located import Located, located, sources

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import textwrap
 from collections.abc import Sequence
 from itertools import zip_longest
 
 from vllm_migrate.findings import Choice, Finding, Report
+from vllm_migrate.lazy import regex
 from vllm_migrate.output._effect import TITLES, effect
 from vllm_migrate.output._grouped import site_of
 from vllm_migrate.output._launches import launch_name
@@ -23,7 +23,7 @@ _WIDEST = 110
 _NARROWEST = 56
 """Cells for the reasons to be worth a column of their own."""
 _BETWEEN = " │ "
-_ESCAPE = re.compile("\x1b\\[[0-9;]*m")
+_ESCAPE = regex("\x1b\\[[0-9;]*m")
 _STYLES = {"-": "red", "+": "green", " ": "dim"}
 _MANY = 8
 

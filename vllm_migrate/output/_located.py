@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from vllm_migrate.findings import FileResult, Finding, Report
 from vllm_migrate.gitignore import git_top
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.text import Edit, OverlapError, Source
 
 

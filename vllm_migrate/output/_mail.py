@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from vllm_migrate import __version__
 from vllm_migrate.findings import Finding, Report, Step
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.migrations import normal
 from vllm_migrate.output._launches import launch_name
 from vllm_migrate.output._located import repository_prefix

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from vllm_migrate.lazy import regex
 from vllm_migrate.output._unified import Hunk
 
-_WORD = re.compile(r"\w+|\s+|.", re.S)
+_WORD = regex(r"\w+|\s+|.", re.S)
 _LIKE = 0.4
 """Least likeness of two lines to be shown as one that changed."""
 _LONGEST = 2000

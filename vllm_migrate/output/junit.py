@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from xml.sax.saxutils import escape, quoteattr
 
 from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
+from vllm_migrate.lazy import regex
 from vllm_migrate.output._located import Located, located_in
 
 # What XML 1.0 has no way to write.
-_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ILLEGAL = regex("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(report: Report, settings: Config) -> str:

@@ -8,13 +8,14 @@ from collections.abc import Iterable
 
 from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
+from vllm_migrate.lazy import regex
 from vllm_migrate.output._effect import TITLES, Effect, effect
 from vllm_migrate.output._located import Located, located
 from vllm_migrate.output._summary import number
 
 _MOST = 100
 """Findings written out under one heading: services refuse long bodies."""
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$@])")
+_SPECIAL = regex(r"([\\`*_\[\]<>|#~$@])")
 
 
 def render(report: Report, settings: Config) -> str:

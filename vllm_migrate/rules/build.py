@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from vllm_migrate.findings import Finding, Fix
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Pin, is_hole
 from vllm_migrate.rules.base_images import raised_rest
 from vllm_migrate.rules.context import Context, PinContext
@@ -93,11 +94,11 @@ Safe: the new path is the same file.""",
     ),
 )
 
-_GCC = re.compile(
+_GCC = regex(
     r"(?<![\w.+-])(?P<tool>gcc-toolset|devtoolset|gcc|g\+\+|cpp|c\+\+|gfortran|libstdc\+\+)-(?P<version>\d+(?:\.\d+)?)(?![\w.])"
 )
-_PLAIN = re.compile(r"(?:build-essential|gcc|g\+\+)")
-_STANDARD = re.compile(r"(?:-std=(?:c|gnu)\+\+|CMAKE_CXX_STANDARD(?::\w+)?=)(?P<standard>\d\d)")
+_PLAIN = regex(r"(?:build-essential|gcc|g\+\+)")
+_STANDARD = regex(r"(?:-std=(?:c|gnu)\+\+|CMAKE_CXX_STANDARD(?::\w+)?=)(?P<standard>\d\d)")
 
 
 def judge_pin(ctx: PinContext) -> Iterator[Finding]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -15,6 +14,7 @@ from vllm_migrate.catalog.checks import evaluate, names_in
 from vllm_migrate.catalog.command_line import CommandLine, Refusal, read_command_line
 from vllm_migrate.catalog.converters import UNKNOWN
 from vllm_migrate.findings import Finding
+from vllm_migrate.lazy import regex
 from vllm_migrate.migrations import spell, truthy
 from vllm_migrate.model import Word, is_hole
 from vllm_migrate.paths import schemas_dir
@@ -61,9 +61,9 @@ _HELP = {
     "together": "Add what it needs, or take it away.",
     "usage": "Write the line the way the message says.",
 }
-_PLACEHOLDER = re.compile(r"\$[{(]?\w|\{\{|\{[A-Za-z_]\w*\}|<[\w -]+>|\.\.\.|…")
+_PLACEHOLDER = regex(r"\$[{(]?\w|\{\{|\{[A-Za-z_]\w*\}|<[\w -]+>|\.\.\.|…")
 """What another program, or a reader, puts in place before vLLM sees the text."""
-_STANDS_IN = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|__\w+__|@\w+@|%\w+%")
+_STANDS_IN = regex(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|__\w+__|@\w+@|%\w+%")
 """A name where a number or JSON is due: no one means it as the value."""
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from vllm_migrate.findings import Finding, Fix, Severity
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Item, Pin, Reading, Site
 from vllm_migrate.text import Source
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from vllm_migrate.distribution import distribution
 from vllm_migrate.findings import Finding, Fix
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import InsertText, Pin, Site, is_hole
 from vllm_migrate.rules.context import Context, PinContext
 from vllm_migrate.rules.distribution import join, join_moves, wanted_channel
@@ -84,7 +85,7 @@ Unsafe: everything else in the environment runs on the new interpreter too.""",
     ),
 )
 
-_COMMAND_END = re.compile(r"&&|;|\|\||(?<!\\)(?<!\\\r)\n")
+_COMMAND_END = regex(r"&&|;|\|\||(?<!\\)(?<!\\\r)\n")
 _TORCH = ("VM702", "VM703")
 _CODES = {
     "transformers": "VM701",

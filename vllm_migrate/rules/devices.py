@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from vllm_migrate.arguments import COMMAND_LINES, KEYWORDS, Argument, find, has_dynamic
 from vllm_migrate.evidence import moving, private
 from vllm_migrate.findings import Finding, Fix
+from vllm_migrate.lazy import regex
 from vllm_migrate.model import Change, InsertEntry, Remove, Rename, Variable
 from vllm_migrate.planning import NoFix, add_words, all_glued
 from vllm_migrate.rules.context import SiteContext
@@ -38,8 +39,8 @@ known at run time. On ROCm the variable is renamed to HIP_VISIBLE_DEVICES instea
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
 OPTION = "--device-ids"
-_INTEGERS = re.compile(r"\d{1,4}(,\d{1,4})*", re.ASCII)
-_UUIDS = re.compile(r"(GPU|MIG)-[0-9A-Za-z-]+(,(GPU|MIG)-[0-9A-Za-z-]+)*", re.ASCII)
+_INTEGERS = regex(r"\d{1,4}(,\d{1,4})*", re.ASCII)
+_UUIDS = regex(r"(GPU|MIG)-[0-9A-Za-z-]+(,(GPU|MIG)-[0-9A-Za-z-]+)*", re.ASCII)
 _EVIDENCE = (
     "0.24.0 adds --device-ids; 0.33.0 vllm/platforms/cuda.py reads its numbers as positions in the visible set",
     "with CUDA_VISIBLE_DEVICES=2,3 and --device-ids 2,3 the launch ends with an index out of range",

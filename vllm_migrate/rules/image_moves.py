@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from vllm_migrate.distribution import Channel, Distribution, distribution, image_names, major
 from vllm_migrate.findings import Safety, Severity
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.rules.pin_tools import Verdict, version_key
 from vllm_migrate.versions import ImageVersion
 from vllm_migrate.versions_key import key

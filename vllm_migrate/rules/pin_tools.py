@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from vllm_migrate.findings import Finding, Fix, Safety, Severity
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Change, Item, Pin, Replace, fill, is_hole
 from vllm_migrate.rules.context import Context
 from vllm_migrate.versions import about_vllm

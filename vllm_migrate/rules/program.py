@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from vllm_migrate.findings import Finding, Fix, Safety, Severity
 from vllm_migrate.launch import launchers
+from vllm_migrate.lazy import regex
 from vllm_migrate.migrations import Migration, Migrations, holds
 from vllm_migrate.model import Mention, Remove, Replace
 from vllm_migrate.rules.context import Context, SiteContext
@@ -60,7 +60,7 @@ Safe where the field moved and stands alone; a file that speaks to another serve
     ),
 )
 
-_PART = re.compile(r"_(?:bucket|sum|count|created)$")
+_PART = regex(r"_(?:bucket|sum|count|created)$")
 _FAMILY = "family"
 _SURFACES = {
     "import": ("import",),
@@ -71,7 +71,7 @@ _SURFACES = {
 }
 
 
-_COPY = re.compile(r"(?:^|/)vllm/(?:\w+/)+\w+\.py$")
+_COPY = regex(r"(?:^|/)vllm/(?:\w+/)+\w+\.py$")
 
 
 def judge_site(ctx: SiteContext) -> Iterator[Finding]:

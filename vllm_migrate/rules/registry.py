@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 
 from vllm_migrate.findings import Severity
+from vllm_migrate.lazy import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from vllm_migrate.distribution import read
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Pin
 from vllm_migrate.rules.context import Context
 from vllm_migrate.rules.specifiers import Spec, conflict, specifier_of

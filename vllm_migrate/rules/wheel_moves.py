@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from vllm_migrate.distribution import Channel, Distribution, distribution, major, read
 from vllm_migrate.findings import Safety, Severity
+from vllm_migrate.lazy import dataclass
 from vllm_migrate.rules.image_moves import cuda_of, needs_of, why_new_cuda
 from vllm_migrate.rules.pin_tools import Verdict, version_key
 from vllm_migrate.versions import (
