@@ -242,8 +242,11 @@ def _canonical(value: Any) -> str:
 
 
 def _added(site: Site, changes: Sequence[Change]) -> list[InsertVariable]:
+    """Return the variables added where this site sees them: beside one it sees, else where its own go."""
     homes = {id(v.container) for v in site.variables} | {id(site.variable_home)}
-    return [c for c in changes if isinstance(c, InsertVariable) and id(c.container) in homes]
+    seen = {id(v) for v in site.variables}
+    inserts = [c for c in changes if isinstance(c, InsertVariable)]
+    return [c for c in inserts if (id(c.container) in homes if c.after is None else id(c.after) in seen)]
 
 
 def _variables(

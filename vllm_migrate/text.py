@@ -216,7 +216,8 @@ class Region:
 
     @classmethod
     def whole(cls, source: Source) -> Region:
-        return cls(source, source.text, None, (Piece(0, len(source.text), 0, len(source.text)),))
+        """Return the text of a source itself, which needs no pieces."""
+        return cls(source, source.text)
 
     def child(self, text: str, pieces: Sequence[Piece], escape: Escape = _verbatim, note: str = "") -> Region:
         """Return a guest region; the pieces' parent offsets are offsets of this region's text."""
@@ -256,7 +257,7 @@ class Region:
         if end > start and text[end - 1] == "\n" and start > 0 and text[start - 1] == "\n":
             left = True
         up_start = self._up(start, at_end=left)
-        up_end = self._up(end, at_end=end > start) if end > start else up_start
+        up_end = self._up(end, at_end=True) if end > start else up_start
         if up_start is None or up_end is None or up_end < up_start:
             return None
         return Span(up_start, up_end)
@@ -286,7 +287,7 @@ class Region:
         while region.parent is not None:
             up = region.to_parent(here.start, here.end)
             if up is None:
-                touched = [p for p in region.pieces if p.start < max(here.end, here.start + 1) and p.end > here.start]
+                touched = [p for p in region.pieces if p.start < here.end and p.end > here.start]
                 touched = touched or list(region.pieces)
                 if not touched:
                     return Span(0, 0)
