@@ -5,15 +5,14 @@ The reasons and the places where a name is given to a launch are `schemas/answer
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from vllm_migrate.catalog.removals import Removal, Thing
+from vllm_migrate.globs import name_matches
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.migrations import Migration, Migrations
 from vllm_migrate.paths import schemas_dir
@@ -74,9 +73,9 @@ class Reason:
             return False
         if self.surfaces and not (removal.surfaces and set(removal.surfaces) <= set(self.surfaces)):
             return False
-        if self.values != ("*",) and not any(fnmatch.fnmatchcase(thing.value, v) for v in self.values):
+        if self.values != ("*",) and not any(name_matches(v, thing.value) for v in self.values):
             return False
-        return any(_pattern(name).fullmatch(thing.name) for name in self.names)
+        return any(name_matches(name, thing.name) for name in self.names)
 
 
 @dataclass
@@ -167,11 +166,6 @@ def _form(removal: Removal) -> str:
     if removal.kind in ("keyword", "keyword_choice"):
         return "keyword"
     return "cli" if removal.kind in ("option", "choice", "form", "arity") else ""
-
-
-@lru_cache(maxsize=4096)
-def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(fnmatch.translate(name))
 
 
 def load(migrations: Migrations, path: Path | None = None) -> Answers:

@@ -6,7 +6,6 @@ that it is still known after lines above it have moved. Two alike in one file co
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -27,6 +26,8 @@ class BaselineError(ValueError):
 
 def fingerprint(finding: Finding, source: Source | None) -> str:
     """Return what a finding is recognised by: 16 hex digits over file, code, subject and line text."""
+    import hashlib
+
     line = source.line(source.position(finding.span.start)[0]) if source is not None else ""
     parts = (finding.path, finding.code, finding.migration, finding.subject, " ".join(line.split()))
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]

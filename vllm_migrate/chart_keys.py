@@ -49,7 +49,7 @@ def context_of(planner: Planner, file: File, finding: Finding) -> SiteContext:
 def rename(planner: Planner, chart: Chart, file: File) -> None:
     """Give findings about keys of a values file that only loops print a fix that renames the key."""
     for finding in file.judged.findings:
-        migration = planner.data.migrations.by_id.get(finding.migration) if open_(finding) else None
+        migration = planner.data.migrations.get(finding.migration) if open_(finding) else None
         if migration is None or migration.surface != "option":
             continue
         try:
@@ -68,7 +68,9 @@ def _renamed(chart: Chart, ctx: SiteContext, finding: Finding) -> Fix | None:
     path = chart.values[ctx.path].spans.get((entry.place.start, entry.place.end))
     if path is None or isinstance(value, (Dynamic, dict, list)) or not _only_loops(chart, path):
         return None
-    migration = ctx.migrations.by_id[finding.migration]
+    migration = ctx.migrations.get(finding.migration)
+    if migration is None:
+        return None
     results, safety, why, note = find_answer(ctx, migration, value)
     changes: list[Change] = []
     for result in results:

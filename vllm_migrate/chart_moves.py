@@ -72,7 +72,7 @@ def offer(planner: Planner) -> None:
         if not charts.is_template(folder, file.path) or file.path not in chart.uses:
             continue
         for finding in file.judged.findings:
-            migration = planner.data.migrations.by_id.get(finding.migration) if open_(finding) else None
+            migration = planner.data.migrations.get(finding.migration) if open_(finding) else None
             if migration is None or migration.surface != "option":
                 continue
             try:

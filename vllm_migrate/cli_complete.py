@@ -34,7 +34,7 @@ def selectors(_context: click.Context, _option: click.Parameter, typed: str) -> 
 
     before, comma, last = typed.rpartition(",")
     codes = _beginning(last, sorted(rules()), before + comma)
-    return codes or _beginning(last, sorted(load(()).by_id), before + comma)
+    return codes or _beginning(last, sorted(m.id for m in load(()).all), before + comma)
 
 
 def names(context: click.Context, option: click.Parameter, typed: str) -> list[str]:
@@ -43,7 +43,7 @@ def names(context: click.Context, option: click.Parameter, typed: str) -> list[s
 
     if not typed:
         return selectors(context, option, "VM")
-    known = sorted({entry.name for entry in load(()).by_id.values()})
+    known = sorted({entry.name for entry in load(()).all})
     return selectors(context, option, typed) + _beginning(typed, known, "")
 
 

@@ -6,14 +6,13 @@ at the root. What may stand in it is `schemas/config.schema.json`; `config_file`
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from vllm_migrate.findings import SEVERITIES, Finding, Severity
-from vllm_migrate.globs import path_matches
+from vllm_migrate.globs import name_matches, path_matches
 from vllm_migrate.lazy import dataclass
 
 
@@ -124,7 +123,7 @@ class Config:
             if text in self.images:
                 return self.images[text]
         for pattern, fact in self.images.items():
-            if fnmatch.fnmatchcase(reference, pattern) or fnmatch.fnmatchcase(name, pattern):
+            if name_matches(pattern, reference) or name_matches(pattern, name):
                 return fact
         return None
 
@@ -133,7 +132,7 @@ class Config:
         if isinstance(self.speculative_replacement, str):
             return Speculator(self.speculative_replacement)
         for pattern, choice in self.speculative_replacement.items():
-            if model is not None and (model == pattern or fnmatch.fnmatchcase(model, pattern)):
+            if model is not None and (model == pattern or name_matches(pattern, model)):
                 return choice
         return None
 

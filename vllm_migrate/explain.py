@@ -76,8 +76,9 @@ def _rule(what: str) -> Rule | None:
 def _entries(what: str, migrations: Migrations) -> list[Migration]:
     """Return the migrations a word means: by id, else by name in any spelling on any surface, then by value."""
     name = what.rpartition(":")[2] if what.upper().startswith("VM") else what
-    if name in migrations.by_id:
-        return [migrations.by_id[name]]
+    by_id = migrations.get(name)
+    if by_id is not None:
+        return [by_id]
     wanted = normal(name)
     named = [m for m in migrations.all if any(_means(n, wanted) for n in (m.name, *m.names))]
     low = name.lower()

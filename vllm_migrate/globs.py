@@ -1,7 +1,8 @@
-"""Path patterns of the configuration: like those of `.gitignore`, without its negation."""
+"""Patterns of names, and of paths in the configuration: like those of `.gitignore`, without its negation."""
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from functools import lru_cache
 
@@ -46,3 +47,24 @@ def path_matches(pattern: str, path: str) -> bool:
     the pattern is looked for at any depth. path: relative to the root, with forward slashes.
     """
     return _regex(pattern).fullmatch(path) is not None
+
+
+def name_matches(pattern: str, name: str) -> bool:
+    """Tell whether a name matches a pattern of `*` (any text), `?` and `[…]`; letter case counts.
+
+    A pattern without `?` and `[` costs no regular expression: there are hundreds of them, each asked once in a run.
+    """
+    if "?" in pattern or "[" in pattern:
+        return fnmatch.fnmatchcase(name, pattern)
+    first, *rest = pattern.split("*")
+    if not rest:
+        return name == pattern
+    if not name.startswith(first):
+        return False
+    at = len(first)
+    for part in rest[:-1]:
+        found = name.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return name.endswith(rest[-1]) and len(name) - len(rest[-1]) >= at

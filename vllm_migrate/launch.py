@@ -5,7 +5,6 @@ What vLLM's programs, modules, callables and images are called is data (`schemas
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import re
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vllm_migrate import wrappers
+from vllm_migrate.globs import name_matches
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.paths import schemas_dir
 
@@ -130,7 +130,7 @@ def _wrapped(wrapper: wrappers.Wrapper, texts: Sequence[str], first: int) -> _Pr
 def holds_vllm(reference: str) -> bool:
     """Tell whether an image has vLLM in it though its name is another product's."""
     name = split_image(reference.removeprefix("docker://"))[0]
-    return any(fnmatch.fnmatchcase("/" + name, pattern) for pattern in launchers()["vllm_images"])
+    return any(name_matches(pattern, "/" + name) for pattern in launchers()["vllm_images"])
 
 
 def _program_at(texts: Sequence[str], i: int) -> _Program | None:

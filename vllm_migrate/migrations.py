@@ -77,18 +77,41 @@ def normal(name: str) -> str:
 
 
 class Migrations:
-    """All migrations, and the ways to find the one that answers a name."""
+    """All migrations, and the ways to find the one that answers a name.
 
-    def __init__(self, entries: Iterable[Migration]) -> None:
-        self.all: list[Migration] = list(entries)
-        self.by_id: dict[str, Migration] = {}
-        self._by_name: dict[tuple[str, str], list[Migration]] = {}
-        for entry in self.all:
-            if entry.id in self.by_id:
-                raise MigrationError(f"two migrations have the id {entry.id!r}")
-            self.by_id[entry.id] = entry
-            for name in (entry.name, *entry.names):
-                self._by_name.setdefault((entry.surface, self._form(entry.surface, name)), []).append(entry)
+    Hundreds are known and a run asks for a few: each is made when it is first asked for.
+    """
+
+    def __init__(self, entries: Iterable[dict[str, Any]]) -> None:
+        """entries: as they stand in the files. Raises MigrationError where two have one id, KeyError without one."""
+        self._raw: dict[str, dict[str, Any]] = {}
+        self._made: dict[str, Migration] = {}
+        self._by_surface: dict[str, list[str]] = {}
+        self._by_name: dict[tuple[str, str], list[str]] = {}
+        for raw in entries:
+            id_, surface = raw["id"], raw["surface"]
+            if id_ in self._raw:
+                raise MigrationError(f"two migrations have the id {id_!r}")
+            self._raw[id_] = raw
+            self._by_surface.setdefault(surface, []).append(id_)
+            for name in (raw["name"], *raw.get("names", ())):
+                self._by_name.setdefault((surface, self._form(surface, name)), []).append(id_)
+
+    def get(self, id_: str) -> Migration | None:
+        """Return the entry of an id, None for one that is not known."""
+        if id_ not in self._made:
+            if id_ not in self._raw:
+                return None
+            self._made[id_] = _entry(self._raw[id_])
+        return self._made[id_]
+
+    def _each(self, ids: Iterable[str]) -> list[Migration]:
+        return [m for m in map(self.get, ids) if m is not None]
+
+    @property
+    def all(self) -> list[Migration]:
+        """Every entry, in file order."""
+        return self._each(self._raw)
 
     @staticmethod
     def _form(surface: str, name: str) -> str:
@@ -99,10 +122,10 @@ class Migrations:
 
     def named(self, surface: str, name: str) -> list[Migration]:
         """Return the entries of a surface for a name in any of its spellings, in file order."""
-        return self._by_name.get((surface, self._form(surface, name)), [])
+        return self._each(self._by_name.get((surface, self._form(surface, name)), ()))
 
     def of_surface(self, surface: str) -> list[Migration]:
-        return [m for m in self.all if m.surface == surface]
+        return self._each(self._by_surface.get(surface, ()))
 
     def answer(
         self, surface: str, name: str, release: str, *, only: str = "", value: str | None = None
@@ -141,11 +164,11 @@ def _entry(raw: dict[str, Any]) -> Migration:
     return Migration(**fields)
 
 
-def read_file(path: Path) -> list[Migration]:
+def read_file(path: Path) -> list[dict[str, Any]]:
     """Return the entries of one file. Raises MigrationError naming the file where it cannot be used."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return [_entry(raw) for raw in data["migrations"]]
+        entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["migrations"]
+        return entries
     except OSError as error:
         raise MigrationError(f"{path}: {error.strerror}") from None
     except json.JSONDecodeError as error:
@@ -173,7 +196,7 @@ def validate(path: Path) -> None:
 
 def load(extra: Sequence[Path] = ()) -> Migrations:
     """Return the shipped migrations and the user's. Raises MigrationError for a file that cannot be used."""
-    entries: list[Migration] = []
+    entries: list[dict[str, Any]] = []
     for path in sorted((schemas_dir() / "migrations").glob("*.json")):
         entries += read_file(path)
     for path in extra:

@@ -330,7 +330,7 @@ def _check_selectors(config: Config, selectors: Iterable[str]) -> None:
     from vllm_migrate.rules.registry import rules
 
     codes = set(rules())
-    entries = load(config.migrations).by_id
+    entries = {entry.id: entry for entry in load(config.migrations).all}
     codes |= {entry.code for entry in entries.values()}
     for selector in selectors:
         head, colon, tail = selector.partition(":")

@@ -6,12 +6,12 @@ version gives None, never a guess.
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from vllm_migrate.distribution import distribution, image_names
+from vllm_migrate.globs import name_matches
 from vllm_migrate.launch import split_image
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Pin, is_hole
@@ -144,13 +144,13 @@ def spelled_version(text: str) -> str:
 def carries_version(name: str) -> bool:
     """Tell whether the tag of a repository begins with a vLLM version."""
     last = name.rsplit("/", 1)[-1].lower()
-    return not own_versions(name) and any(fnmatch.fnmatchcase(last, known) for known in image_names()["names"])
+    return not own_versions(name) and any(name_matches(known, last) for known in image_names()["names"])
 
 
 def own_versions(reference: str) -> bool:
     """Tell whether an image's tags are versions of something else than vLLM."""
     name = split_image(reference.strip().removeprefix("docker://"))[0]
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in image_names()["not"])
+    return any(name_matches(pattern, name) for pattern in image_names()["not"])
 
 
 def device_of(name: str, tag: str) -> str:
@@ -208,7 +208,7 @@ def held_version(reference: str) -> str:
     """Return the vLLM version inside an image whose tag is a version of something else, "" where not known."""
     name, tag, _ = split_image(reference.strip().removeprefix("docker://"))
     for row in image_names()["holds"]:
-        if fnmatch.fnmatchcase(name, row["image"]):
+        if name_matches(row["image"], name):
             for start, version in row["tags"].items():
                 if tag == start or tag.startswith((start + "-", start + "_", start + ".")):
                     return str(version)

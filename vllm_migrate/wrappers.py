@@ -6,7 +6,6 @@ configuration, both described by `schemas/wrapper.schema.json`.
 
 from __future__ import annotations
 
-import fnmatch
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vllm_migrate.config import ConfigError
+from vllm_migrate.globs import name_matches
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.paths import schemas_dir
 
@@ -36,9 +36,9 @@ class Place:
         """Tell whether a value at this path of keys is such a place."""
         if len(path) != len(self.at) or not all(a in ("*", p) for a, p in zip(self.at, path, strict=True)):
             return False
-        if self.files and not any(fnmatch.fnmatchcase(name, f) for f in self.files for name in (file, "/" + file)):
+        if self.files and not any(name_matches(f, name) for f in self.files for name in (file, "/" + file)):
             return False
-        return (not self.kind or kind == self.kind) and (not self.api or fnmatch.fnmatchcase(api, self.api))
+        return (not self.kind or kind == self.kind) and (not self.api or name_matches(self.api, api))
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ def of_program(words: Sequence[str]) -> tuple[Wrapper, int] | None:
 def of_image(name: str) -> Wrapper | None:
     """Return the wrapper an image holds. name: the reference without tag and digest."""
     for wrapper in wrappers():
-        if any(fnmatch.fnmatchcase(name, p) or fnmatch.fnmatchcase("/" + name, p) for p in wrapper.images):
+        if any(name_matches(p, name) or name_matches(p, "/" + name) for p in wrapper.images):
             return wrapper
     return None
 

@@ -42,7 +42,9 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_entry_shows_a_line_before_and_after() -> None:
-    shown = rule_pages.migration(load_migrations().by_id["swap-space"])
+    swap_space = load_migrations().get("swap-space")
+    assert swap_space is not None
+    shown = rule_pages.migration(swap_space)
     assert "- vllm serve my-model --swap-space 4\n+ vllm serve my-model\n" in shown
     assert "(migration-swap-space)=" in shown and "**What to do:** Delete it." in shown
 

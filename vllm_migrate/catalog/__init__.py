@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from vllm_migrate.catalog.history import SECTIONS
@@ -19,4 +20,10 @@ def load(extra: Sequence[Path] = (), *, folder: Path | None = None) -> Catalog:
     extra: files written by `vllm-migrate catalog build --output`. folder: another history than the shipped
     one. Raises CatalogError for a file that is missing or is no catalog.
     """
-    return Catalog(folder or schemas_dir() / "catalog", extra)
+    return Catalog(folder or schemas_dir() / "catalog", extra) if extra or folder else _shipped()
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Catalog:
+    """Return the shipped catalog, read once: a run asks for it when it looks at its settings, and to judge."""
+    return Catalog(schemas_dir() / "catalog")

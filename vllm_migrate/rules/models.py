@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -11,7 +9,8 @@ from typing import Any
 from vllm_migrate.arguments import CLIENTS, find, model_of
 from vllm_migrate.distribution import read
 from vllm_migrate.findings import Finding
-from vllm_migrate.migrations import Migration, Migrations
+from vllm_migrate.globs import name_matches
+from vllm_migrate.migrations import Migration
 from vllm_migrate.planning import object_of
 from vllm_migrate.rules.context import Context, SiteContext
 from vllm_migrate.rules.registry import Rule
@@ -51,15 +50,6 @@ _TABLE = 12
 """More architectures than this in one file are a table."""
 
 
-@lru_cache(maxsize=4)
-def _patterns(migrations: Migrations) -> list[tuple[re.Pattern[str], Migration]]:
-    out = []
-    for entry in migrations.of_surface("model"):
-        for name in (entry.name, *entry.names):
-            out.append((re.compile(fnmatch.translate(name), re.IGNORECASE), entry))
-    return out
-
-
 @lru_cache(maxsize=1)
 def _split() -> dict[str, Any]:
     """Return the features that became packages of their own, with the model names that tell of them."""
@@ -69,9 +59,10 @@ def _split() -> dict[str, Any]:
 
 def removed_model(ctx: Context, model: str) -> Migration | None:
     """Return the entry that says the target does not serve a model id, or None."""
-    short = model.rstrip("/")
-    for pattern, entry in _patterns(ctx.migrations):
-        if entry.gone(ctx.target.version) and pattern.fullmatch(short):
+    short = model.rstrip("/").lower()
+    for entry in ctx.migrations.of_surface("model"):
+        named = any(name_matches(name.lower(), short) for name in (entry.name, *entry.names))
+        if named and entry.gone(ctx.target.version):
             return entry
     return None
 
@@ -133,10 +124,10 @@ def _split_out(ctx: SiteContext, model: str) -> Iterator[Finding]:
     low = model.lower()
     for name, row in _split().items():
         plugin = plugin_of(ctx, name)
-        named = any(fnmatch.fnmatchcase(low, p) for p in row.get("models", ()))
+        named = any(name_matches(p, low) for p in row.get("models", ()))
         if item is None or plugin is None or not named or name in asked or installed(ctx, plugin):
             continue
-        if any(fnmatch.fnmatchcase(low, p) for p in row.get("except", ())):
+        if any(name_matches(p, low) for p in row.get("except", ())):
             continue
         fix = plugin_fix(ctx, plugin)
         yield ctx.finding(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import os
 from functools import lru_cache
 from types import ModuleType
 
@@ -27,10 +27,11 @@ def modules() -> tuple[ModuleType, ...]:
     """Return every rule module, in order of name."""
     package = importlib.import_module("vllm_migrate.rules")
     found = []
-    for info in pkgutil.iter_modules(package.__path__):
-        if info.name in ("context", "registry"):
+    for file in sorted(os.listdir(package.__path__[0])):
+        name, _, ending = file.partition(".")
+        if ending != "py" or name in ("__init__", "context", "registry"):
             continue
-        module = importlib.import_module(f"vllm_migrate.rules.{info.name}")
+        module = importlib.import_module(f"vllm_migrate.rules.{name}")
         if hasattr(module, "RULES"):
             found.append(module)
     return tuple(sorted(found, key=lambda m: m.__name__))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import fnmatch
 from collections.abc import Container, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from vllm_migrate.arguments import COMMAND_LINES, ENGINE_LINES, KEYWORDS, Argument, find, model_of
 from vllm_migrate.distribution import read
 from vllm_migrate.findings import Finding, Fix
+from vllm_migrate.globs import name_matches
 from vllm_migrate.migrations import Migration
 from vllm_migrate.model import Remove
 from vllm_migrate.planning import Answer, Result, object_of, value_text, write_object
@@ -116,7 +116,7 @@ def _removed(ctx: SiteContext, held: dict[str, Any]) -> Migration | None:
             if (
                 entry.code == "VM301"
                 and entry.gone(target)
-                and any(fnmatch.fnmatchcase(model.lower(), n.lower()) for n in (entry.name, *entry.names))
+                and any(name_matches(n.lower(), model.lower()) for n in (entry.name, *entry.names))
             ):
                 return entry
     return None
