@@ -266,9 +266,6 @@ class _ConfigHost:
 
     NAME = "yaml"
 
-    def claims(self, path: str, head: str) -> bool:
-        return True
-
     def read(self, region: Region, context: HostContext) -> Reading:
         from vllm_migrate.hosts.yaml import read_config
 

@@ -39,22 +39,6 @@ def pin(reading: Reading, text: str) -> Pin:
     return next(p for p in reading.pins if p.text == text)
 
 
-@pytest.mark.parametrize(
-    ("path", "claimed"),
-    [
-        ("Dockerfile", True),
-        ("docker/Dockerfile.rocm", True),
-        ("vllm.Dockerfile", True),
-        ("Containerfile", True),
-        ("Dockerfile.md", False),
-        (".dockerignore", False),
-        ("docker-compose.yml", False),
-    ],
-)
-def test_claims(path: str, claimed: bool) -> None:
-    assert dockerfile.claims(path, "FROM x") is claimed
-
-
 def test_command_of_a_server_image() -> None:
     found = read(dockerfile, SERVER)
     (site,) = found.sites

@@ -19,14 +19,6 @@ ARGS=--max-model-len 8192 --x=$HOME
 """
 
 
-@pytest.mark.parametrize(
-    ("path", "claimed"),
-    [(".env", True), (".env.prod", True), ("vllm.env", True), (".env.example", True), ("env.py", False)],
-)
-def test_claims(path: str, claimed: bool) -> None:
-    assert envfile.claims(path, "") is claimed
-
-
 def test_what_is_read() -> None:
     found = read(envfile, TEXT, ".env")
     assert {v.name: v.spelled() for v in found.variables} == {

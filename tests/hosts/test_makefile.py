@@ -34,14 +34,6 @@ serve model="m":
 """
 
 
-@pytest.mark.parametrize(
-    ("path", "claimed"),
-    [("Makefile", True), ("build/rules.mk", True), ("justfile", True), ("Makefile.gpu", True), ("make.py", False)],
-)
-def test_claims(path: str, claimed: bool) -> None:
-    assert makefile.claims(path, "") is claimed
-
-
 @needs_shell
 def test_recipes() -> None:
     found = read(makefile, MAKE, "Makefile")

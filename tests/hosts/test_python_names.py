@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from python_helpers import changed, pick, read, render, without
 
-from vllm_migrate.hosts import python
 from vllm_migrate.model import (
     CannotRender,
     Change,
@@ -30,11 +29,6 @@ if debug:
 os.putenv("VLLM_C", "1")
 llm = LLM("m")
 """
-
-
-def test_claims() -> None:
-    assert python.claims("a/b.py", "") and python.claims("bin/run", "#!/usr/bin/env python3")
-    assert not python.claims("a.sh", "#!/bin/bash") and not python.claims("notes.txt", "#!/usr/bin/python")
 
 
 def test_variables_of_the_process() -> None:

@@ -19,23 +19,6 @@ ray[cgraph]>=2.40
 """
 
 
-@pytest.mark.parametrize(
-    ("path", "claimed"),
-    [
-        ("requirements.txt", True),
-        ("requirements-gpu.txt", True),
-        ("dev-requirements.in", True),
-        ("requirements/cuda.txt", True),
-        ("constraints.txt", True),
-        ("notes.txt", False),
-        ("requirements.md", False),
-        ("requirements.yaml", False),
-    ],
-)
-def test_claims(path: str, claimed: bool) -> None:
-    assert requirements.claims(path, "") is claimed
-
-
 def test_what_is_read() -> None:
     found = read(requirements, TEXT)
     assert [(p.kind, p.text, p.name) for p in found.pins] == [

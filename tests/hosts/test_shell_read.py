@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vllm_migrate.hosts import Context, host_for, read_words, shell
+from vllm_migrate.hosts import Context, read_words, shell
 from vllm_migrate.model import InsertWords, Reading, Remove, Replace, Site
 from vllm_migrate.text import Piece, Region, Source
 
@@ -248,20 +248,6 @@ def test_spans_are_exact() -> None:
     text = "# ünïcode\nbash -c 'vllm serve m --x \"a b\"'\n"
     word = only(text).words[-1]
     assert text[word.place.start : word.place.end] == '"a b"'
-
-
-def test_claims() -> None:
-    for path, head in [
-        ("a/run.sh", ""),
-        ("job.sbatch", ""),
-        ("entrypoint", "#!/usr/bin/env bash"),
-        ("x", "#!/bin/sh -e"),
-    ]:
-        assert shell.claims(path, head)
-        module = host_for(path, head)
-        assert module is not None
-        assert module.NAME == "shell"
-    assert not shell.claims("run.py", "#!/usr/bin/env python3")
 
 
 def test_read_words_for_other_hosts() -> None:

@@ -27,22 +27,6 @@ Restart=always
 """
 
 
-@pytest.mark.parametrize(
-    ("path", "head", "claimed"),
-    [
-        ("deploy/vllm.service", "[Unit]", True),
-        ("vllm@.service", "", True),
-        ("vllm.container", "", True),
-        ("vllm.service.d/override.conf", "[Service]", True),
-        ("supervisord.conf", "[supervisord]", True),
-        ("setup.cfg", "", True),
-        ("nginx.conf", "server {", False),
-    ],
-)
-def test_claims(path: str, head: str, claimed: bool) -> None:
-    assert ini.claims(path, head) is claimed
-
-
 def variables(text: str, path: str = "vllm.service") -> dict[str, Variable]:
     return {v.name: v for v in read(ini, text, path).sites[0].variables}
 

@@ -1,7 +1,7 @@
 """The file formats vLLM launches live in, one module a format.
 
-A host module has `NAME`, `claims(path, head)` and `read(region, context)`. This package finds the module
-for a file and lets a host read a guest (shell inside YAML, YAML inside a shell heredoc …) without the
+A host module has `NAME` and `read(region, context)`; `claims` says which files it reads. This package finds the
+module for a file and lets a host read a guest (shell inside YAML, YAML inside a shell heredoc …) without the
 two importing each other.
 """
 
@@ -12,32 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Protocol, cast
 
+from vllm_migrate.hosts.claims import host_name
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Reading, Word
 from vllm_migrate.text import Region
-
-HOSTS = (
-    "notebook",
-    "dockerfile",
-    "requirements",
-    "conda",
-    "toml",
-    "helm",
-    "yaml",
-    "json",
-    "terraform",
-    "groovy",
-    "ini",
-    "envfile",
-    "makefile",
-    "lockfile",
-    "template",
-    "markdown",
-    "python",
-    "shell",
-)
-"""Module names in the order they are asked; the first that claims a file reads it. A module that is not
-installed is passed over."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +45,6 @@ class Host(Protocol):
 
     NAME: str
 
-    def claims(self, path: str, head: str) -> bool: ...
-
     def read(self, region: Region, context: Context) -> Reading: ...
 
 
@@ -93,11 +69,8 @@ def host_for(path: str, head: str) -> Host | None:
 
     Args: path: name relative to the root, with forward slashes. head: the file's first line.
     """
-    for name in HOSTS:
-        module = host(name)
-        if module is not None and module.claims(path, head):
-            return module
-    return None
+    name = host_name(path, head)
+    return host(name) if name else None
 
 
 def read_guest(name: str, region: Region, context: Context) -> Reading:

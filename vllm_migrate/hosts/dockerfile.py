@@ -15,7 +15,6 @@ from vllm_migrate.hosts.dockerfile_stage import (
     COMPILERS,
     INDEXES,
     KEYWORDS,
-    NOT_OURS,
     STANDARDS,
     Stage,
     may_use_environment,
@@ -49,18 +48,6 @@ from vllm_migrate.text import Edit, Piece, Region, Span
 from vllm_migrate.wrapped import carried_site
 
 NAME = "dockerfile"
-
-
-def claims(path: str, head: str) -> bool:
-    name = path.rsplit("/", 1)[-1].lower()
-    if name.endswith(NOT_OURS):
-        return False
-    return (
-        name in ("dockerfile", "containerfile")
-        or name.startswith(("dockerfile.", "dockerfile-", "dockerfile_", "containerfile."))
-        or name.endswith((".dockerfile", ".containerfile", "-dockerfile", "_dockerfile"))
-        or head.startswith("# syntax=docker/dockerfile")
-    )
 
 
 def read(region: Region, context: Context) -> Reading:

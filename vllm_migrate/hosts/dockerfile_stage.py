@@ -31,7 +31,6 @@ addgroup usermod ln rm cp mv cd set export tar unzip curl wget git sed true test
 update-alternatives locale-gen ldconfig cat tee sudo
 """
 _QUIET = frozenset(_TOOLS.split())
-NOT_OURS = (".dockerignore", ".md", ".rst", ".sh", ".py", ".yaml", ".yml", ".j2", ".json", ".txt", ".lock")
 
 
 @dataclass

@@ -36,18 +36,6 @@ _REFERENCE = regex(
 )
 
 
-def claims(path: str, head: str) -> bool:
-    name = path.rsplit("/", 1)[-1].lower()
-    return (
-        name in (".env", "env", ".envrc", "env.example", "env.sample", "env.template")
-        or name.startswith(".env.")
-        or name == "serving.properties"
-        or name.endswith((".env", ".env.example", ".env.sample", ".env.template"))
-        or "/sysconfig/" in f"/{path}"
-        or path.startswith("etc/default/")
-    )
-
-
 @dataclass
 class EnvLines:
     """Renders changes of variables that have a line each."""

@@ -26,11 +26,6 @@ _SETS = regex(r"(?:^|[\n;{])[ \t]*(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*$")
 _REFERENCE = regex(r"[\w.-]+(?:[:/][\w.-]+)*:[\w.-]+(?:@sha256:[0-9a-f]+)?")
 
 
-def claims(path: str, head: str) -> bool:
-    name = path.rsplit("/", 1)[-1].lower()
-    return name.startswith("jenkinsfile") or name.endswith((".jenkinsfile", ".groovy"))
-
-
 @dataclass
 class Literal:
     """A string: start and end with its quotes, the inside without them; block: the word before its innermost `{`."""

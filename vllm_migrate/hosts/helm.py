@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from vllm_migrate.hosts import Context
@@ -14,13 +13,6 @@ NAME = "helm"
 
 _DEFINE = regex(r"\{\{-?\s*define\s+\"([^\"]*)\"")
 _MOST = 400
-
-
-def claims(path: str, head: str) -> bool:
-    name = path.rsplit("/", 1)[-1].lower()
-    # `serve.py.tpl` is a template of something else.
-    other = re.search(r"\.(?!ya?ml\.)[a-z][a-z0-9]*\.tpl$", name)
-    return "/templates/" in f"/{path}" and name.endswith(".tpl") and other is None and not head.startswith("#!")
 
 
 def read(region: Region, context: Context) -> Reading:

@@ -30,20 +30,9 @@ from vllm_migrate.text import Edit, Region, Span
 
 NAME = "ini"
 
-_UNITS = (".service", ".container", ".socket", ".timer", ".kube", ".pod")
 _HEADER = regex(r"\[([^\]\r\n]+)\][ \t]*$")
 _KEY = regex(r"(?P<key>[A-Za-z][\w.-]*)[ \t]*=[ \t]*")
 _EXEC = ("ExecStart", "ExecStartPre", "ExecStartPost", "ExecReload", "ExecStop", "ExecStopPost")
-
-
-def claims(path: str, head: str) -> bool:
-    folder, _, name = path.rpartition("/")
-    return (
-        name.endswith(_UNITS)
-        or name == "setup.cfg"
-        or (name.endswith(".conf") and (folder.endswith(".service.d") or "supervisor" in path.lower()))
-        or (name.endswith((".conf", ".ini")) and head.startswith(("[program:", "[supervisord")))
-    )
 
 
 @dataclass

@@ -9,11 +9,6 @@ from vllm_migrate.text import Region
 NAME = "json"
 
 
-def claims(path: str, head: str) -> bool:
-    name = path.rsplit("/", 1)[-1].lower()
-    return name.endswith((".json", ".jsonc", ".json5")) and name not in ("package-lock.json", "composer.lock")
-
-
 def read(region: Region, context: Context) -> Reading:
     """Return what a JSON text starts, configures and pins; one that does not parse is a `syntax` problem."""
     from vllm_migrate.hosts import yaml

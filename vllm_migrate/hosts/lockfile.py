@@ -14,10 +14,6 @@ _PACKAGE = regex(r'"(?P<name>[A-Za-z0-9._-]+)"\s*:\s*\{(?P<body>[^{}]*)\}')
 _VERSION = regex(r'"version"\s*:\s*"(?P<text>[^"\\]*)"')
 
 
-def claims(path: str, head: str) -> bool:
-    return path.rsplit("/", 1)[-1] == "Pipfile.lock"
-
-
 def read(region: Region, context: Context) -> Reading:
     """Return name and version of each locked package as locked pins."""
     reason = "lock file; regenerate it with pipenv lock"

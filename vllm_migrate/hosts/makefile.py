@@ -26,13 +26,6 @@ _NAMED = regex(r"[A-Za-z_]\w*")
 _LONE = regex(_MAKE.pattern + "|" + _JUST.pattern)
 
 
-def claims(path: str, head: str) -> bool:
-    name = path.rsplit("/", 1)[-1].lower()
-    if name in ("gnumakefile", "justfile", ".justfile") or name.endswith((".mk", ".just")):
-        return True
-    return name == "makefile" or name.startswith("makefile.")
-
-
 def read(region: Region, context: Context) -> Reading:
     """Return what the recipes of the file start and pin."""
     out = Reading()

@@ -19,7 +19,6 @@ from vllm_migrate.text import Region
 
 NAME = "markdown"
 
-_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown", ".rst", ".qmd", ".rmd", ".mdc")
 _LANGUAGES = {
     **dict.fromkeys(
         ("bash", "sh", "shell", "zsh", "console", "shell-session", "shellsession", "terminal", "shellscript", "cmd"),
@@ -46,10 +45,6 @@ _COMMAND = regex(
 )
 _UNBROKEN = regex("[\u00a0\u2007\u202f]")
 _TITLE = regex(r"(?:title|file|filename|name|label)\s*=\s*[\"'](?P<path>[^\"']+)[\"']")
-
-
-def claims(path: str, head: str) -> bool:
-    return path.lower().endswith(_SUFFIXES)
 
 
 def read(region: Region, context: Context) -> Reading:

@@ -36,10 +36,6 @@ _BRACED = regex(r"\{\{|\}\}|\{(?P<name>[A-Za-z_][\w.]*(?:\[[^\]{}]*\]|\([^(){}]*
 _TOKEN = regex(r"'''|\"\"\"|\\.|#|[\[\](){}]|'|\"", re.S)
 
 
-def claims(path: str, head: str) -> bool:
-    return path.endswith(".ipynb")
-
-
 def verify(text: str) -> str | None:
     """Return why a text is no notebook, or None where it is one."""
     import json

@@ -27,20 +27,10 @@ from vllm_migrate.hosts.python_pins import Pins
 from vllm_migrate.hosts.python_source import Module, parse
 from vllm_migrate.hosts.python_spliced import filled_in, said_by
 from vllm_migrate.hosts.python_strings import Told, read_joined, read_strings
-from vllm_migrate.lazy import regex
 from vllm_migrate.model import Item, Pin, Problem, Reading, Site, Word
 from vllm_migrate.text import Region, Span
 
 NAME = "python"
-_SHEBANG = regex(r"#!.*\bpython[0-9.]*\b|#!.*\buv run\b.*")
-
-
-def claims(path: str, head: str) -> bool:
-    """Tell whether a file is Python, by its name or its first line."""
-    name = path.rsplit("/", 1)[-1]
-    if name.endswith((".py", ".pyi", ".pyw")):
-        return True
-    return "." not in name and _SHEBANG.match(head) is not None
 
 
 def verify(text: str) -> str | None:

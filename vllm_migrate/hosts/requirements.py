@@ -30,9 +30,6 @@ from vllm_migrate.text import Edit, Region, Span
 
 NAME = "requirements"
 
-_FILE = regex(
-    r"(?:.*[-_.])?(?:requirements|constraints|overrides)(?:[-_.][\w.-]*)?\.(?:txt|in)|(?:requirements|constraints)"
-)
 _MANY = 40
 _EXACTLY = regex(r"([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*(?:==|@)")
 """A package at one version, or at one address."""
@@ -44,18 +41,6 @@ _INDEX = ("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--tor
 _LINK = ("-r", "--requirement", "-c", "--constraint")
 _EDITABLE = ("-e", "--editable")
 _VARIABLE = regex(r"\$\{[A-Z0-9_]+\}")
-
-
-def claims(path: str, head: str) -> bool:
-    folder, _, name = path.rpartition("/")
-    if _FILE.fullmatch(name.lower()):
-        return True
-    return name.endswith((".txt", ".in")) and folder.rsplit("/", 1)[-1].lower() in (
-        "requirements",
-        "constraints",
-        "deps",
-        "reqs",
-    )
 
 
 @dataclass

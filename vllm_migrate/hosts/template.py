@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from vllm_migrate.hosts import Context, host_for, read_guest
+from vllm_migrate.hosts import Context, read_guest
+from vllm_migrate.hosts.claims import filled_host, without_filling
 from vllm_migrate.hosts.shown import LinesRegion, Names
 from vllm_migrate.lazy import regex
 from vllm_migrate.model import Item, Reading, Site
@@ -16,25 +17,9 @@ from vllm_migrate.text import Piece, Region, Span, line_start
 
 NAME = "template"
 
-_SUFFIX = regex(r"(?i)\.(?:j2|jinja2?|tmpl|tpl|gotmpl|template)$")
-_MACROS = regex(r"(?i)\.(?:j2|jinja2?)$")
-_INSIDE = frozenset(("shell", "dockerfile", "ini", "envfile", "makefile", "toml"))
 _ACTION = regex(r"\{\{.*?\}\}|\{%.*?%\}")
 _LEAD = regex(r"(?:[\s;&|({]|exec\b|nohup\b|sudo\b|[A-Za-z_]\w*=\S*)*")
 _STARTS = regex(r"\bvllm serve\b|vllm\.entrypoints\.")
-
-
-def claims(path: str, head: str) -> bool:
-    name = path.rsplit("/", 1)[-1]
-    bare = _SUFFIX.sub("", name)
-    macros = _MACROS.search(name) is not None and "." not in bare.lstrip(".")
-    return bare != name and (macros or _inner(path, head) != "")
-
-
-def _inner(path: str, head: str) -> str:
-    """Return the name of the host that reads what the template gives, "" for none."""
-    module = host_for(_SUFFIX.sub("", path), head)
-    return module.NAME if module is not None and module.NAME in _INSIDE else ""
 
 
 def read(region: Region, context: Context) -> Reading:
@@ -42,12 +27,12 @@ def read(region: Region, context: Context) -> Reading:
     from vllm_migrate.hosts.yaml_mask import mask
 
     head = region.text.partition("\n")[0]
-    host = _inner(context.path, head)
+    host = filled_host(context.path, head)
     if not host and not _STARTS.search(region.text):
         return Reading()
     masked = mask(region.text)
     guest = _filled(region, [(a.start, a.end, a.control, a.alone) for a in masked.actions])
-    out = read_guest(host or "shell", guest, replace(context, path=_SUFFIX.sub("", context.path)))
+    out = read_guest(host or "shell", guest, replace(context, path=without_filling(context.path)))
     if not host:
         # Macros hold pieces of many texts: only the launches among them are sure.
         out = Reading(sites=[s for s in out.sites if s.region is guest and _LEAD.fullmatch(_before(region, s))])

@@ -23,7 +23,6 @@ from vllm_migrate.wrapped import carried_site
 
 NAME = "terraform"
 
-_SUFFIXES = (".tf", ".hcl", ".tfvars", ".nomad", ".tofu")
 _TEMPLATE = ".tftpl"
 _ANY_TEMPLATE = ".tpl"
 """Older name of the same; other programs' templates have it too, so what does not parse is no problem of the file."""
@@ -34,11 +33,6 @@ _ENV = ("env", "environment", "environment_variables", "env_vars", "environment_
 _PROSE = regex(r"(?i)descr|comment|message|label|title|help|annotation")
 _LINES = ("inline", "runcmd", "commands", "script")
 _YAML = regex(r"[ \t]*(?:---|#cloud-config|(?:- )?[\w./\"-]+:(?:[ \t]|$)|- \S)")
-
-
-def claims(path: str, head: str) -> bool:
-    low = path.lower()
-    return low.endswith((*_SUFFIXES, _TEMPLATE, _ANY_TEMPLATE)) and not low.endswith(".terraform.lock.hcl")
 
 
 def read(region: Region, context: Context) -> Reading:

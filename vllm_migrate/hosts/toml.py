@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vllm_migrate.hosts import Context, read_shell
+from vllm_migrate.hosts.claims import TOML_LOCKS
 from vllm_migrate.hosts.listed import ListContainer, SpotContainer, whole_lines
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.specs import read_spec
@@ -20,7 +21,6 @@ from vllm_migrate.text import Edit, Region, Span
 
 NAME = "toml"
 
-_LOCKS = {"uv.lock": "uv lock", "poetry.lock": "poetry lock", "pdm.lock": "pdm lock"}
 _GROUPS = (
     r"project\.dependencies|project\.optional-dependencies\..+|dependency-groups\..+"
     r"|tool\.uv\.(?:dev|constraint|override|build-constraint)-dependencies|tool\.pdm\.dev-dependencies\..+"
@@ -46,11 +46,6 @@ _OPTIONAL = ("project.optional-dependencies.", "dependency-groups.")
 _PROSE = ("description", "help", "name", "comment", "summary", "title", "readme", "text")
 
 
-def claims(path: str, head: str) -> bool:
-    name = path.rsplit("/", 1)[-1]
-    return name.endswith(".toml") or name == "Pipfile" or name in _LOCKS
-
-
 def read(region: Region, context: Context) -> Reading:
     """Return the pins of a TOML file and the launches among its commands.
 
@@ -58,7 +53,7 @@ def read(region: Region, context: Context) -> Reading:
     """
     text = region.text
     name = context.path.rsplit("/", 1)[-1]
-    tool = _LOCKS.get(name) or ("the tool that wrote it" if re.fullmatch(r"pylock.*\.toml", name) else "")
+    tool = TOML_LOCKS.get(name) or ("the tool that wrote it" if re.fullmatch(r"pylock.*\.toml", name) else "")
     if tool and (packages := lock_packages(text)) is not None:
         reader = _Reader(region, context, packages)
         reader.lock(f"lock file; regenerate it with {tool}")

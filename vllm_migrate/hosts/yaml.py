@@ -15,28 +15,6 @@ if TYPE_CHECKING:
 
 NAME = "yaml"
 
-_SUFFIXES = (
-    ".yaml",
-    ".yml",
-    ".yaml.j2",
-    ".yml.j2",
-    ".yaml.jinja",
-    ".yaml.jinja2",
-    ".yml.jinja2",
-    ".yaml.tmpl",
-    ".yml.tmpl",
-    ".yaml.tpl",
-    ".yml.tpl",
-    ".yaml.gotmpl",
-    ".yaml.template",
-    ".yml.template",
-    ".yaml.example",
-    ".yml.example",
-    ".yaml.sample",
-    ".yml.sample",
-    ".yaml.in",
-    ".sky",
-)
 _FILLED = regex(r"(?m)^[ \t]*[\ue000-\uf8fe]+[ \t]*$")
 _GENERATED = regex(
     r"(?i)\bdo not (?:edit|modify)\b|@generated\b"
@@ -44,10 +22,6 @@ _GENERATED = regex(
     r"|^# Source: \S+/templates/\S+",
     re.M,
 )
-
-
-def claims(path: str, head: str) -> bool:
-    return path.rsplit("/", 1)[-1].lower().endswith(_SUFFIXES)
 
 
 def read(region: Region, context: Context) -> Reading:
