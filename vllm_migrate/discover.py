@@ -70,12 +70,9 @@ def find_root(paths: Sequence[Path], cwd: Path | None = None) -> Path:
 def triggers(config: Config) -> tuple[bytes, ...]:
     """Return the byte strings one of which a file must hold to be read, the user's wrappers included."""
     from vllm_migrate import wrappers
-    from vllm_migrate.launch import launchers
 
     wrappers.use(config.wrappers)
-    texts = sorted({*launchers()["triggers"], *wrappers.triggers()} - {""}, key=len)
-    # A trigger that holds another one finds nothing new.
-    return tuple(t.encode() for i, t in enumerate(texts) if not any(other in t for other in texts[:i]))
+    return tuple(t.encode() for t in wrappers.spoken())
 
 
 @dataclass

@@ -139,6 +139,7 @@ def use(files: Sequence[Path]) -> None:
     _by_module.cache_clear()
     callables.cache_clear()
     _placed.cache_clear()
+    spoken.cache_clear()
 
 
 def validate(path: Path) -> None:
@@ -228,6 +229,16 @@ def triggers() -> list[str]:
         if wrapper.prefix:
             out += list(wrapper.beside) if wrapper.beside is not None else [wrapper.prefix]
     return out
+
+
+@lru_cache(maxsize=1)
+def spoken() -> tuple[str, ...]:
+    """Return the words one of which stands in every file that speaks of vLLM, the wrappers' words included."""
+    from vllm_migrate.launch import launchers
+
+    texts = sorted({*launchers()["triggers"], *triggers()} - {""}, key=len)
+    # A word that holds another one finds nothing new.
+    return tuple(t for i, t in enumerate(texts) if not any(other in t for other in texts[:i]))
 
 
 @lru_cache(maxsize=1)

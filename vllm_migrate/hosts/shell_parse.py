@@ -19,6 +19,7 @@ _KEYWORD = regex(
     r"(?:if|then|elif|else|fi|for|select|while|until|do|done|case|esac|function|time|coproc|\{|\}|!|\[\[)(?=[\s;&|()<>]|\Z)"
 )
 _FUNCTION = regex(r"([A-Za-z_][\w.:-]*)[ \t]*\([ \t]*\)")
+_BLANKS = regex(r"(?:[ \t]+|\r(?=\n)|\\\r?\n|#[^\n]*)*")
 _CLOSERS = ("then", "elif", "else", "fi", "do", "done", "esac", "}")
 
 
@@ -41,20 +42,9 @@ class Parser:
     # -- blanks, comments, line ends
 
     def _blanks(self) -> None:
-        text = self.text
-        while self.i < self.end:
-            c = text[self.i]
-            if c in " \t" or (c == "\r" and text[self.i + 1 : self.i + 2] == "\n"):
-                self.i += 1
-            elif text.startswith("\\\n", self.i):
-                self.i += 2
-            elif text.startswith("\\\r\n", self.i):
-                self.i += 3
-            elif c == "#":
-                stop = text.find("\n", self.i)
-                self.i = self.end if stop < 0 else stop
-            else:
-                return
+        found = _BLANKS.match(self.text, self.i, max(self.i, self.end))
+        assert found is not None
+        self.i = found.end()
 
     def _newlines(self) -> None:
         while True:

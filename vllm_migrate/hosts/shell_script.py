@@ -8,6 +8,7 @@ from dataclasses import field
 from functools import cached_property
 
 from vllm_migrate.hosts import Context, shell_guard, shell_lex
+from vllm_migrate.hosts.shell_bearing import without_the_rest
 from vllm_migrate.hosts.shell_lex import Hole, Lexeme, Scanner
 from vllm_migrate.hosts.shell_list import Slot, Token, WordList
 from vllm_migrate.hosts.shell_parse import parse
@@ -117,7 +118,7 @@ class Script:
 
     @classmethod
     def of(cls, region: Region, context: Context, outer: Outer | None = None, depth: int = 0) -> Script:
-        root, errors = parse(region.text)
+        root, errors = parse(without_the_rest(region.text))
         script = cls(region, context, root, errors, outer, depth)
         script._collect(root)
         return script

@@ -1,0 +1,73 @@
+"""Tells which pieces of a long text have a bearing on a launch.
+
+Most of a long file has nothing to do with the launch in it, and reading closely takes its time. A host cuts
+the text where one thing certainly ends and the next begins (statements, documents, build steps). A piece
+bears on a launch when it holds a word of the data's trigger list or one the host looks for, or when
+it shares a name with a piece that does: it makes what the other uses, or uses what the other makes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+
+from vllm_migrate import wrappers
+
+LONG = 1_500
+"""Letters of a text below which nothing is gained by looking at its pieces first."""
+_WORD = re.compile(r"[^\W\d]\w*")
+_BLACK = re.compile(r"[^\r\n]+")
+
+
+def words_of(text: str) -> set[str]:
+    """Return the names in a text, whatever they name."""
+    return set(_WORD.findall(text))
+
+
+def bearing(
+    texts: Sequence[str], seeds: Collection[str], makes: Callable[[str], Collection[str]]
+) -> list[bool]:
+    """Return for each piece whether it has a bearing on a launch.
+
+    Args: seeds: words that make a piece count by themselves. makes: the names that a piece gives a value to.
+    """
+    whole = "\n".join(texts)
+    speaking = [t for t in wrappers.spoken() if t in whole]
+    words = [words_of(text) for text in texts]
+    kept = [
+        not held.isdisjoint(seeds) or any(t in text for t in speaking)
+        for held, text in zip(words, texts, strict=True)
+    ]
+    if all(kept) or not any(kept):
+        return kept
+    made = [{word for name in makes(text) for word in _WORD.findall(name)} for text in texts]
+    makers: dict[str, list[int]] = {}
+    users: dict[str, list[int]] = {}
+    names = set().union(*made)
+    for i, own in enumerate(made):
+        for name in own:
+            makers.setdefault(name, []).append(i)
+        for name in words[i] & names:
+            users.setdefault(name, []).append(i)
+    waiting = [i for i, here in enumerate(kept) if here]
+    while waiting:
+        i = waiting.pop()
+        linked = {j for name in words[i] & names for j in makers[name]}
+        linked.update(j for name in made[i] for j in users[name])
+        for j in linked:
+            if not kept[j]:
+                kept[j] = True
+                waiting.append(j)
+    return kept
+
+
+def blanked(text: str, spans: Sequence[tuple[int, int]], kept: Sequence[bool]) -> str:
+    """Return the text with blanks for the pieces that are not kept; every offset and line stays."""
+    out: list[str] = []
+    at = 0
+    for (start, end), here in zip(spans, kept, strict=True):
+        if not here:
+            out += [text[at:start], _BLACK.sub(lambda m: " " * len(m[0]), text[start:end])]
+            at = end
+    out.append(text[at:])
+    return "".join(out)

@@ -1,0 +1,57 @@
+"""Which statements of a long shell script have a bearing on a launch."""
+
+from __future__ import annotations
+
+import re
+
+from vllm_migrate.hosts.bearing import LONG, bearing, blanked
+from vllm_migrate.hosts.shell_skim import statements
+from vllm_migrate.launch import launchers
+
+_MADE = re.compile(
+    r"(?<![\w$-])([A-Za-z_]\w*)(?:\[[^\]\n]*\]\+?=|\+?=|[ \t]*\([ \t]*\))|(?:function|for|select)[ \t]+([\w.:-]+)"
+    r"|\$\{([A-Za-z_]\w*):?="
+)
+_READ = re.compile(r"\b(?:read|mapfile|readarray|getopts|printf[ \t]+-v)\b([^\n;|&<]*)")
+_WRITTEN = re.compile(r">[ \t]*[\"']?(?:[^\s\"'/;&|()<>]*/)*([\w-]+)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_LOOKED_FOR = frozenset(
+    (
+        # What fixes a version: installers, checkouts, downloads, compilers, images.
+        "apt", "yum", "dnf", "microdnf", "apk", "zypper", "tdnf", "brew", "aptitude", "pip", "pip3", "conda", "mamba",
+        "micromamba", "uv", "uvx", "pixi", "poetry", "pdm", "rye", "git", "alternatives", "scl", "wget", "curl",
+        "aria2c", "CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN", "image", "docker", "sif",
+        # What talks to a server.
+        "http", "https", "xh", "hey", "ab", "wrk",
+        # What changes how the rest is read.
+        "set", "shift", "source", "eval", "exec", "alias", "cd", "pushd",
+    )
+)  # fmt: skip
+_DEFINES = ("DCMAKE_", "CMAKE_")
+_SOURCED = re.compile(r"(?m)(?:^|[;&|({])[ \t]*\.[ \t]")
+_SHARED = re.compile(r"\b(?:export|declare|typeset|readonly|unset|allexport)\b|\bset[ \t]+-\w*a")
+"""What is set for every program: then each command counts, since it may read it."""
+
+
+def without_the_rest(text: str) -> str:
+    """Return a script with blanks for the statements that have no bearing on a launch; every offset stays."""
+    if len(text) < LONG:
+        return text
+    spans = statements(text)
+    if spans is None or len(spans) < 2:
+        return text
+    texts = [text[start:end] for start, end in spans]
+    seeds = {*_LOOKED_FOR, *launchers()["container_tools"], *launchers()["cluster_tools"], *launchers()["image_tools"]}
+    kept = bearing(texts, seeds, _makes)
+    for i, part in enumerate(texts):
+        kept[i] = kept[i] or _SOURCED.search(part) is not None or any(d in part for d in _DEFINES)
+    if all(kept) or any(_SHARED.search(part) for part in texts):
+        return text
+    return blanked(text, spans, kept)
+
+
+def _makes(text: str) -> set[str]:
+    out = {name for found in _MADE.findall(text) for name in found if name}
+    for found in _READ.findall(text):
+        out.update(_NAME.findall(found))
+    return out | {name for name in _WRITTEN.findall(text) if name != "null"}
