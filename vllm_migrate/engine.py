@@ -15,7 +15,7 @@ from vllm_migrate.catalog import load as load_catalog
 from vllm_migrate.config import Config
 from vllm_migrate.findings import FileResult, Finding, Report
 from vllm_migrate.hosts import Context as HostContext
-from vllm_migrate.hosts import Host, host_for
+from vllm_migrate.hosts import Host, bearing, host_for
 from vllm_migrate.hosts.spread import spread
 from vllm_migrate.judging import Data, Judged, judge
 from vllm_migrate.lazy import dataclass, regex
@@ -281,11 +281,14 @@ def _run(
     progress: Step = silent,
 ) -> Report:
     tree: Tree | None = None
+    data: Data
     report = Report(list(settings.to), root=str(root))
     undecodable: list[Finding] = []
     for path, raw in files:
         if tree is None:
             tree = Tree(root, alone=host is not None, progress=progress)
+            data = Data(load_catalog(settings.catalog), load_migrations(settings.migrations), settings)
+            bearing.look_for(data.migrations.names_in_code)
         file = read(path, raw, root, host)
         if file is None:
             report.unread.append(path)
@@ -299,7 +302,6 @@ def _run(
         return report
     if not tree.alone:
         _follow(tree, named)
-    data = Data(load_catalog(settings.catalog), load_migrations(settings.migrations), settings)
     if not settings.to and not any(r.to for r in settings.paths.values()):
         report.notices.append(
             f"no target release given: each launch is judged against its own pin, else {data.catalog.latest}"

@@ -127,6 +127,11 @@ class Migrations:
     def of_surface(self, surface: str) -> list[Migration]:
         return self._each(self._by_surface.get(surface, ()))
 
+    def names_in_code(self) -> set[str]:
+        """Return the names that stand in a program's own code, no option or variable of a launch."""
+        found = (name for m in self.all if m.surface in ("symbol", "field") for name in (m.name, *m.names))
+        return {word for name in found for word in name.split(".")}
+
     def answer(
         self, surface: str, name: str, release: str, *, only: str = "", value: str | None = None
     ) -> Migration | None:

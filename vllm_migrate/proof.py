@@ -24,7 +24,7 @@ from vllm_migrate.model import (
     container_of,
     is_hole,
 )
-from vllm_migrate.text import Edit, OverlapError, Source
+from vllm_migrate.text import Edit, OverlapError, Source, Span, spans_after
 
 
 class NotProved(Exception):
@@ -82,14 +82,15 @@ def prove(
     before: Reading,
     changes: Sequence[Change],
     read: Callable[[Source], Reading],
-    verify: Callable[[str], str | None] | None,
+    verify: Callable[[str, Sequence[Span]], str | None] | None,
 ) -> tuple[Source, Reading]:
     """Return the edited source and its reading.
 
     Raises CannotRender or NotProved where the changes cannot be written or do not read as planned.
     """
     try:
-        after = source.with_edits(render(changes))
+        edits = render(changes)
+        after = source.with_edits(edits)
     except OverlapError as error:
         raise CannotRender(str(error)) from None
     if after.text == source.text:
@@ -100,7 +101,7 @@ def prove(
     if sum(new.values()) > sum(old.values()):
         raise NotProved(f"the edited text would not parse: {next(iter(new - old), 'syntax error')}")
     if verify is not None:
-        message = verify(after.text)
+        message = verify(after.text, spans_after(edits))
         if message:
             raise NotProved(f"the edited text would not parse: {message}")
     planned = unique(changes)

@@ -164,6 +164,17 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return "".join(out)
 
 
+def spans_after(edits: Iterable[Edit]) -> list[Span]:
+    """Return where the texts of edits, which do not overlap, stand once all are made."""
+    out: list[Span] = []
+    grown = 0
+    for edit in sorted(dict.fromkeys(edits), key=lambda e: (e.start, e.end)):
+        start = edit.start + grown
+        out.append(Span(start, start + len(edit.text)))
+        grown += len(edit.text) - (edit.end - edit.start)
+    return out
+
+
 def shrink(text: str, edit: Edit) -> Edit:
     """Return the same edit without the part that stays equal at its two ends."""
     old, new = text[edit.start : edit.end], edit.text

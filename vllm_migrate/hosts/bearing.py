@@ -19,28 +19,49 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _BLACK = re.compile(r"[^\r\n]+")
 
 
+_names: Callable[[], Collection[str]] = frozenset
+
+
+def look_for(names: Callable[[], Collection[str]]) -> None:
+    """Say which names in programs the data knows something of: a piece that holds one has a bearing.
+
+    names: asked only when a long program is read.
+    """
+    global _names
+    _names = names
+
+
+def looked_for() -> Collection[str]:
+    """Return the names that `look_for` was told of."""
+    return _names()
+
+
 def words_of(text: str) -> set[str]:
     """Return the names in a text, whatever they name."""
     return set(_WORD.findall(text))
 
 
 def bearing(
-    texts: Sequence[str], seeds: Collection[str], makes: Callable[[str], Collection[str]]
+    texts: Sequence[str],
+    seeds: Collection[str],
+    makes: Callable[[str], Collection[str]],
+    term: re.Pattern[str] = _WORD,
 ) -> list[bool]:
     """Return for each piece whether it has a bearing on a launch.
 
     Args: seeds: words that make a piece count by themselves. makes: the names that a piece gives a value to.
+    term: what counts as one name.
     """
     whole = "\n".join(texts)
     speaking = [t for t in wrappers.spoken() if t in whole]
-    words = [words_of(text) for text in texts]
+    words = [set(term.findall(text)) for text in texts]
     kept = [
         not held.isdisjoint(seeds) or any(t in text for t in speaking)
         for held, text in zip(words, texts, strict=True)
     ]
     if all(kept) or not any(kept):
         return kept
-    made = [{word for name in makes(text) for word in _WORD.findall(name)} for text in texts]
+    made = [{word for name in makes(text) for word in term.findall(name)} for text in texts]
     makers: dict[str, list[int]] = {}
     users: dict[str, list[int]] = {}
     names = set().union(*made)

@@ -33,6 +33,7 @@ from vllm_migrate.hosts.dockerfile_values import (
 from vllm_migrate.hosts.listed import ListContainer, SpotContainer, mapped, whole_lines
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.moved import move_pin, write_bare
+from vllm_migrate.hosts.shell_bearing import may_speak
 from vllm_migrate.launch import is_server_image, split_image
 from vllm_migrate.model import (
     CannotRender,
@@ -344,6 +345,8 @@ class _Reader:
     def _run(self, instruction: Instruction) -> None:
         stage = self._stage()
         stage.runs.append(instruction)
+        if not may_speak(self.text[instruction.start : instruction.end]):
+            return
         script = self._after_flags(instruction.script(self.region))
         if script is None or json_strings(instruction.logical(self.region).text) is not None:
             return

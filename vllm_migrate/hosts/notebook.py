@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from vllm_migrate.hosts import Context, host_for, read_python, read_shell
@@ -14,7 +14,7 @@ from vllm_migrate.hosts.shown import Mark, Names, lines_of, lines_region
 from vllm_migrate.hosts.yaml_tree import Node
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Problem, Reading
-from vllm_migrate.text import Region
+from vllm_migrate.text import Region, Span
 
 NAME = "notebook"
 
@@ -36,7 +36,7 @@ _BRACED = regex(r"\{\{|\}\}|\{(?P<name>[A-Za-z_][\w.]*(?:\[[^\]{}]*\]|\([^(){}]*
 _TOKEN = regex(r"'''|\"\"\"|\\.|#|[\[\](){}]|'|\"", re.S)
 
 
-def verify(text: str) -> str | None:
+def verify(text: str, changed: Sequence[Span] = ()) -> str | None:
     """Return why a text is no notebook, or None where it is one."""
     import json
 

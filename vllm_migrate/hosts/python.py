@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
+import warnings
+from bisect import bisect_right
+from collections.abc import Sequence
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.python_calls import read_calls
@@ -24,7 +26,7 @@ from vllm_migrate.hosts.python_lists import Lists
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_names import read_mentions
 from vllm_migrate.hosts.python_pins import Pins
-from vllm_migrate.hosts.python_source import Module, parse
+from vllm_migrate.hosts.python_source import Module, first_line, line_starts, parse
 from vllm_migrate.hosts.python_spliced import filled_in, said_by
 from vllm_migrate.hosts.python_strings import Told, read_joined, read_strings
 from vllm_migrate.model import Item, Pin, Problem, Reading, Site, Word
@@ -33,17 +35,49 @@ from vllm_migrate.text import Region, Span
 NAME = "python"
 
 
-def verify(text: str) -> str | None:
-    """Return why libcst cannot read a module's text, or None where it can."""
+def verify(text: str, changed: Sequence[Span] = ()) -> str | None:
+    """Return why libcst cannot read a module's text, or None where it can.
+
+    Args: changed: where the text was changed; only the top statements there are read then.
+    """
     import libcst
 
-    try:
-        libcst.parse_module(text)
-    except libcst.ParserSyntaxError as error:
-        return f"line {error.raw_line}: {error.message}"
-    except (RecursionError, ValueError) as error:
-        return str(error) or type(error).__name__
+    for first, part in _touched(text, changed):
+        try:
+            libcst.parse_module(part)
+        except libcst.ParserSyntaxError as error:
+            return f"line {first + error.raw_line}: {error.message}"
+        except (RecursionError, ValueError) as error:
+            return str(error) or type(error).__name__
     return None
+
+
+def _touched(text: str, changed: Sequence[Span]) -> list[tuple[int, str]]:
+    """Return the lines before, and the text, of each part that must be read to know that a change is sound."""
+    if not changed:
+        return [(0, text)]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return [(0, text)]
+    starts = line_starts(text)
+    lines = [bisect_right(starts, place) for span in changed for place in (span.start, span.end)]
+    bounds: list[tuple[int, int]] = []
+    for statement in body:
+        first, last = first_line(statement), statement.end_lineno or statement.lineno
+        if bounds and first <= bounds[-1][1]:
+            # `a; b`: several statements of one line.
+            bounds[-1] = (bounds[-1][0], max(last, bounds[-1][1]))
+        else:
+            bounds.append((first, last))
+    starts.append(len(text))
+    return [
+        (first - 1, text[starts[first - 1] : starts[min(last, len(starts) - 1)]])
+        for first, last in bounds
+        if any(first <= line <= last for line in lines)
+    ]
 
 
 def read(region: Region, context: Context) -> Reading:
@@ -138,7 +172,7 @@ def _within(a: Span, b: Span) -> bool:
 
 def _problem(region: Region, error: SyntaxError) -> Problem:
     line = error.lineno or 1
-    starts = [0, *(m.end() for m in re.finditer(r"\r\n|\r|\n", region.text))]
+    starts = line_starts(region.text)
     offset = starts[min(line, len(starts)) - 1] + max((error.offset or 1) - 1, 0)
     offset = min(offset, len(region.text))
     place = region.nearest_span(offset, offset)

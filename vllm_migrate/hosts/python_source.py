@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from dataclasses import field
 from functools import cached_property
 
+from vllm_migrate.hosts.python_bearing import first_line, quiet_statements
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Region, Span
+
+__all__ = ["Module", "Scope", "first_line", "line_starts", "parse"]
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _GUARD = regex(
@@ -171,9 +174,10 @@ def parse(region: Region) -> Module:
         except (ValueError, RecursionError, MemoryError) as error:
             raise SyntaxError(str(error) or type(error).__name__) from None
     module = Module(region, tree)
-    module._lines = _line_starts(region.text)
-    _index(module, tree, False)
-    for node in module.nodes:
+    module._lines = line_starts(region.text)
+    quiet = quiet_statements(tree, region.text, module._lines)
+    _index(module, tree, set(quiet))
+    for node in (*module.nodes, *quiet):
         _note_import(module, node)
     for node in module.nodes:
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
@@ -183,26 +187,42 @@ def parse(region: Region) -> Module:
     return module
 
 
-def _line_starts(text: str) -> list[int]:
+def line_starts(text: str) -> list[int]:
+    """Return where each line of a module begins, in letters."""
     return [0, *(m.end() for m in re.finditer(r"\r\n|\r|\n", text))]
 
 
-def _index(module: Module, root: ast.AST, inside: bool) -> None:
-    stack: list[tuple[ast.AST, bool]] = [(root, inside)]
+def _index(module: Module, root: ast.Module, quiet: set[ast.stmt]) -> None:
+    """Note the nodes, parents and blocks of a module. quiet: top statements that nobody will ask about."""
+    parents, blocks, nodes = module.parents, module.blocks, module.nodes
+    stack: list[tuple[ast.AST, bool]] = [(root, False)]
     while stack:
         node, within = stack.pop()
         if not within:
-            module.nodes.append(node)
+            nodes.append(node)
         children: list[tuple[ast.AST, bool]] = []
-        for name, value in ast.iter_fields(node):
-            deeper = within or isinstance(node, ast.JoinedStr) or _never_runs(node, name)
-            for child in value if isinstance(value, list) else (value,):
-                if isinstance(child, ast.AST):
-                    module.parents[child] = node
+        formatted = within or isinstance(node, ast.JoinedStr)
+        for name in node._fields:
+            if name in ("ctx", "op"):
+                # One object stands for all loads, all additions.
+                continue
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                deeper = formatted or _never_runs(node, name)
+                for child in value:
                     if isinstance(child, ast.stmt):
-                        module.blocks[child] = (node, name)
-                    children.append((child, deeper))
-        stack.extend(reversed(children))
+                        blocks[child] = (node, name)
+                        parents[child] = node
+                        if node is not root or child not in quiet:
+                            children.append((child, deeper))
+                    elif isinstance(child, ast.AST):
+                        parents[child] = node
+                        children.append((child, deeper))
+            elif isinstance(value, ast.AST):
+                parents[value] = node
+                children.append((value, formatted))
+        children.reverse()
+        stack += children
 
 
 def _never_runs(node: ast.AST, name: str) -> bool:

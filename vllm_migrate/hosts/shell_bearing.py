@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import re
+from functools import lru_cache
 
-from vllm_migrate.hosts.bearing import LONG, bearing, blanked
+from vllm_migrate.hosts.bearing import LONG, bearing, blanked, words_of
 from vllm_migrate.hosts.shell_skim import statements
 from vllm_migrate.launch import launchers
+from vllm_migrate.lazy import regex
+from vllm_migrate.wrappers import spoken
 
-_MADE = re.compile(
+_MADE = regex(
     r"(?<![\w$-])([A-Za-z_]\w*)(?:\[[^\]\n]*\]\+?=|\+?=|[ \t]*\([ \t]*\))|(?:function|for|select)[ \t]+([\w.:-]+)"
     r"|\$\{([A-Za-z_]\w*):?="
 )
-_READ = re.compile(r"\b(?:read|mapfile|readarray|getopts|printf[ \t]+-v)\b([^\n;|&<]*)")
-_WRITTEN = re.compile(r">[ \t]*[\"']?(?:[^\s\"'/;&|()<>]*/)*([\w-]+)")
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_READ = regex(r"\b(?:read|mapfile|readarray|getopts|printf[ \t]+-v)\b([^\n;|&<]*)")
+_WRITTEN = regex(r">[ \t]*[\"']?(?:[^\s\"'/;&|()<>]*/)*([\w-]+)")
+_NAME = regex(r"[A-Za-z_]\w*")
 _LOOKED_FOR = frozenset(
     (
         # What fixes a version: installers, checkouts, downloads, compilers, images.
@@ -23,13 +25,13 @@ _LOOKED_FOR = frozenset(
         "aria2c", "CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN", "image", "docker", "sif",
         # What talks to a server.
         "http", "https", "xh", "hey", "ab", "wrk",
-        # What changes how the rest is read.
-        "set", "shift", "source", "eval", "exec", "alias", "cd", "pushd",
     )
 )  # fmt: skip
+_CHANGES = frozenset(("set", "shift", "source", "eval", "exec", "alias", "cd", "pushd"))
+"""What changes how the rest of a script is read."""
 _DEFINES = ("DCMAKE_", "CMAKE_")
-_SOURCED = re.compile(r"(?m)(?:^|[;&|({])[ \t]*\.[ \t]")
-_SHARED = re.compile(r"\b(?:export|declare|typeset|readonly|unset|allexport)\b|\bset[ \t]+-\w*a")
+_SOURCED = regex(r"(?m)(?:^|[;&|({])[ \t]*\.[ \t]")
+_SHARED = regex(r"\b(?:export|declare|typeset|readonly|unset|allexport)\b|\bset[ \t]+-\w*a")
 """What is set for every program: then each command counts, since it may read it."""
 
 
@@ -41,13 +43,27 @@ def without_the_rest(text: str) -> str:
     if spans is None or len(spans) < 2:
         return text
     texts = [text[start:end] for start, end in spans]
-    seeds = {*_LOOKED_FOR, *launchers()["container_tools"], *launchers()["cluster_tools"], *launchers()["image_tools"]}
-    kept = bearing(texts, seeds, _makes)
+    kept = bearing(texts, _looked_for() | _CHANGES, _makes)
     for i, part in enumerate(texts):
         kept[i] = kept[i] or _SOURCED.search(part) is not None or any(d in part for d in _DEFINES)
     if all(kept) or any(_SHARED.search(part) for part in texts):
         return text
     return blanked(text, spans, kept)
+
+
+def may_speak(text: str) -> bool:
+    """Tell whether a command that stands by itself may start, configure or pin something looked for."""
+    return (
+        any(t in text for t in spoken())
+        or not words_of(text).isdisjoint(_looked_for())
+        or any(d in text for d in _DEFINES)
+    )
+
+
+@lru_cache(maxsize=1)
+def _looked_for() -> frozenset[str]:
+    tools = launchers()
+    return _LOOKED_FOR.union(tools["container_tools"], tools["cluster_tools"], tools["image_tools"])
 
 
 def _makes(text: str) -> set[str]:

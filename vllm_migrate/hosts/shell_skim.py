@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 
-_CODE = re.compile(
+from vllm_migrate.lazy import regex
+
+_CODE = regex(
     r"[^\s;&|()<>\"'`$\\#]+|[ \t]+|\r?\n|\\(?:\r\n|.)|'[^']*'|\"|\$\(\(|\$[({]|\$'(?:[^'\\]|\\.)*'|\$|`|<<<|<<-?"
     r"|[()]|;;&|;;|;&|[;&|]+|[<>]+[&|]?|#[^\n]*|\r",
     re.DOTALL,
 )
-_QUOTED = re.compile(r"[^\"\\$`]+|\\.|\"|\$\(\(|\$[({]|\$|`", re.DOTALL)
-_EXPANDED = re.compile(r"[^}\"'\\$`]+|\\.|\"|'[^']*'|\$\(\(|\$[({]|\$|`|\}", re.DOTALL)
-_EXPANDED_QUOTED = re.compile(r"[^}\"\\$`]+|\\.|\"|\$\(\(|\$[({]|\$|`|\}", re.DOTALL)
-_COUNTED = re.compile(r"[^()$`\"'\\]+|\\.|[()'\"]|\$\(\(|\$[({]|\$|`", re.DOTALL)
-_TAG = re.compile(r"[ \t]*(?:\"([^\"\n]+)\"|'([^'\n]+)'|\\?([^\s;&|<>()\"'`$\\]+))")
-_EMPTY = re.compile(r"[ \t]*\)")
+_QUOTED = regex(r"[^\"\\$`]+|\\.|\"|\$\(\(|\$[({]|\$|`", re.DOTALL)
+_EXPANDED = regex(r"[^}\"'\\$`]+|\\.|\"|'[^']*'|\$\(\(|\$[({]|\$|`|\}", re.DOTALL)
+_EXPANDED_QUOTED = regex(r"[^}\"\\$`]+|\\.|\"|\$\(\(|\$[({]|\$|`|\}", re.DOTALL)
+_COUNTED = regex(r"[^()$`\"'\\]+|\\.|[()'\"]|\$\(\(|\$[({]|\$|`", re.DOTALL)
+_TAG = regex(r"[ \t]*(?:\"([^\"\n]+)\"|'([^'\n]+)'|\\?([^\s;&|<>()\"'`$\\]+))")
+_EMPTY = regex(r"[ \t]*\)")
 _OPENS = {"if": "if", "for": "loop", "select": "loop", "while": "loop", "until": "loop", "case": "case", "{": "{"}
 _CLOSES = {"fi": "if", "done": "loop", "esac": "case", "}": "{"}
 _GOES_ON = frozenset(("then", "elif", "else", "do", "!", "time"))

@@ -42,14 +42,14 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
     from vllm_migrate.hosts.yaml_doubts import doubts
     from vllm_migrate.hosts.yaml_edit import Document
     from vllm_migrate.hosts.yaml_mask import mask
-    from vllm_migrate.hosts.yaml_tree import parse, without_schemas
+    from vllm_migrate.hosts.yaml_tree import parse, without_the_rest
 
     masked = mask(region.text, fields=region.parent is None and context.path.endswith(".tpl"))
     gaps = 0
     if region.parent is not None:
         # Lines that the text around a guest fills in: nothing tells what stands there.
         masked.parsed, gaps = _FILLED.subn(lambda m: " " * len(m[0]), masked.parsed)
-    tree = parse(without_schemas(masked.parsed))
+    tree = parse(without_the_rest(masked.parsed, region.text))
     out = Reading()
     for message, offset in tree.errors:
         place = region.nearest_span(offset, offset)

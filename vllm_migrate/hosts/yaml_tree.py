@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
+from vllm_migrate.hosts.bearing import LONG, bearing, blanked
 from vllm_migrate.lazy import dataclass, regex
 
 _MAX_DEPTH = 150
@@ -19,7 +20,10 @@ _GAP = regex(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 _SEPARATOR = regex(r"(?m)^---(?=\s|$)")
 _SCHEMA = regex(r"(?m)^apiVersion: [\"']?apiextensions\.k8s\.io/")
 _SCHEMA_KIND = regex(r"(?m)^kind: [\"']?CustomResourceDefinition\b")
-_SHOWN = regex(r"[^\r\n]+")
+_NAMED = regex(
+    r"(?m)^[ \t]*metadata:[ \t]*\r?\n(?:[ \t]+[^\n]*\n){0,12}?[ \t]+name:[ \t]*[\"']?([\w./-]+)|(?<![^\s\[{,])[&*]([\w-]+)"
+)
+_TERM = regex(r"\w[\w./-]*")
 
 
 @dataclass(eq=False)
@@ -82,6 +86,8 @@ class Node:
     pairs: list[Pair] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     """The defining place first, then the aliases."""
+    known: dict[str, tuple[int, Pair]] | None = None
+    """Name → the first pair in force and its rank, once asked for."""
 
     @property
     def children(self) -> list[Use]:
@@ -98,10 +104,15 @@ class Node:
 
     def find(self, *names: str) -> Pair | None:
         """Return the pair whose key is one of the names (merged mappings are looked through), or None."""
-        for pair in self.merged():
-            if pair.key.text in names:
-                return pair
-        return None
+        known = self.known
+        if known is None:
+            known = self.known = {}
+            for rank, pair in enumerate(self.merged()):
+                known.setdefault(pair.key.text, (rank, pair))
+        found = [known[name] for name in names if name in known]
+        if not found:
+            return None
+        return min(found, key=lambda one: one[0])[1] if len(found) > 1 else found[0][1]
 
     def get(self, *names: str) -> Node | None:
         """Return the value under one of the names, or None."""
@@ -148,23 +159,31 @@ class _Failed(Exception):
         self.offset = offset
 
 
-def without_schemas(text: str) -> str:
-    """Return the text with blanks for the documents that define a kind of resource; every offset stays.
+def without_the_rest(text: str, written: str) -> str:
+    """Return the masked text with blanks for the documents that have no bearing on a launch; every offset stays.
 
-    Such a schema can be most of a manifest of megabytes, and it starts, sets and pins nothing.
+    A schema that defines a kind of resource can be most of a manifest of megabytes, and it starts, sets and
+    pins nothing. Other documents count when they share a name with one that speaks of vLLM.
+    written: the text as it stands in the file, template actions included.
     """
-    if "\nkind: CustomResourceDefinition" not in text:
+    if len(text) < LONG:
         return text
     bounds = sorted({0, *(m.end() for m in _SEPARATOR.finditer(text)), len(text)})
-    out: list[str] = []
-    for start, end in itertools.pairwise(bounds):
-        part = text[start:end]
+    if len(bounds) < 3:
+        return text
+    # The separator behind a document stays.
+    spans = [(start, end - 3 if text.endswith("---", start, end) else end) for start, end in itertools.pairwise(bounds)]
+    texts = [written[start:end] for start, end in spans]
+    kept = bearing(texts, (), _names, _TERM)
+    for i, part in enumerate(texts):
         if _SCHEMA.search(part) and _SCHEMA_KIND.search(part):
-            stop = 3 if part.endswith("---") else 0
-            shown = part[: len(part) - stop]
-            part = _SHOWN.sub(lambda found: " " * len(found[0]), shown) + part[len(part) - stop :]
-        out.append(part)
-    return "".join(out)
+            kept[i] = False
+    return blanked(text, spans, kept)
+
+
+def _names(text: str) -> list[str]:
+    """Return the names of what a document describes: others refer to it by them."""
+    return [found for pair in _NAMED.findall(text) for found in pair if found]
 
 
 def parse(text: str) -> Tree:
