@@ -128,9 +128,13 @@ class Migrations:
         return self._each(self._by_surface.get(surface, ()))
 
     def names_in_code(self) -> set[str]:
-        """Return the names that stand in a program's own code, no option or variable of a launch."""
+        """Return the names that tell by themselves that a program's own code uses what the data knows.
+
+        Words as common as `type` or `message` do not.
+        """
         found = (name for m in self.all if m.surface in ("symbol", "field") for name in (m.name, *m.names))
-        return {word for name in found for word in name.split(".")}
+        words = (word for name in found for word in name.split("."))
+        return {word for word in words if word.isidentifier() and ("_" in word or not word.islower())}
 
     def answer(
         self, surface: str, name: str, release: str, *, only: str = "", value: str | None = None

@@ -15,6 +15,8 @@ from vllm_migrate import wrappers
 
 LONG = 1_500
 """Letters of a text below which nothing is gained by looking at its pieces first."""
+_HOPS = 2
+"""How often those that use what was reached are taken in."""
 _WORD = re.compile(r"[^\W\d]\w*")
 _BLACK = re.compile(r"[^\r\n]+")
 
@@ -45,18 +47,21 @@ def bearing(
     texts: Sequence[str],
     seeds: Collection[str],
     makes: Callable[[str], Collection[str]],
+    also: re.Pattern[str] | None = None,
     term: re.Pattern[str] = _WORD,
 ) -> list[bool]:
     """Return for each piece whether it has a bearing on a launch.
 
     Args: seeds: words that make a piece count by themselves. makes: the names that a piece gives a value to.
-    term: what counts as one name.
+    also: found in a piece that counts by itself. term: what counts as one name.
     """
     whole = "\n".join(texts)
     speaking = [t for t in wrappers.spoken() if t in whole]
     words = [set(term.findall(text)) for text in texts]
     kept = [
-        not held.isdisjoint(seeds) or any(t in text for t in speaking)
+        not held.isdisjoint(seeds)
+        or any(t in text for t in speaking)
+        or (also is not None and also.search(text) is not None)
         for held, text in zip(words, texts, strict=True)
     ]
     if all(kept) or not any(kept):
@@ -70,16 +75,27 @@ def bearing(
             makers.setdefault(name, []).append(i)
         for name in words[i] & names:
             users.setdefault(name, []).append(i)
-    waiting = [i for i, here in enumerate(kept) if here]
+    bears = {i for i, here in enumerate(kept) if here}
+    reached = bears = _makers(bears, words, names, makers)
+    for _ in range(_HOPS):
+        fresh = {j for i in reached for name in made[i] for j in users[name]} - bears
+        # What uses something is judged by what it makes of it, not by who else uses the user.
+        reached = _makers(fresh, words, names, makers) - bears
+        bears = bears | reached
+    return [i in bears for i in range(len(texts))]
+
+
+def _makers(start: set[int], words: Sequence[set[str]], names: set[str], makers: dict[str, list[int]]) -> set[int]:
+    """Return the pieces and all that give their names a value, at any remove."""
+    found = set(start)
+    waiting = list(start)
     while waiting:
-        i = waiting.pop()
-        linked = {j for name in words[i] & names for j in makers[name]}
-        linked.update(j for name in made[i] for j in users[name])
-        for j in linked:
-            if not kept[j]:
-                kept[j] = True
-                waiting.append(j)
-    return kept
+        for name in words[waiting.pop()] & names:
+            for j in makers[name]:
+                if j not in found:
+                    found.add(j)
+                    waiting.append(j)
+    return found
 
 
 def blanked(text: str, spans: Sequence[tuple[int, int]], kept: Sequence[bool]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -26,7 +25,7 @@ from vllm_migrate.hosts.python_lists import Lists
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_names import read_mentions
 from vllm_migrate.hosts.python_pins import Pins
-from vllm_migrate.hosts.python_source import Module, first_line, line_starts, parse
+from vllm_migrate.hosts.python_source import Module, first_line, line_starts, parse, tree_of
 from vllm_migrate.hosts.python_spliced import filled_in, said_by
 from vllm_migrate.hosts.python_strings import Told, read_joined, read_strings
 from vllm_migrate.model import Item, Pin, Problem, Reading, Site, Word
@@ -57,10 +56,8 @@ def _touched(text: str, changed: Sequence[Span]) -> list[tuple[int, str]]:
     if not changed:
         return [(0, text)]
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        body = tree_of(text).body
+    except SyntaxError:
         return [(0, text)]
     starts = line_starts(text)
     lines = [bisect_right(starts, place) for span in changed for place in (span.start, span.end)]

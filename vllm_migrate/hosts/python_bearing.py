@@ -9,24 +9,24 @@ from vllm_migrate.lazy import regex
 
 _LOOKED_FOR = frozenset(
     (
-        # Environments, and what could see them.
-        "environ", "putenv", "getenv", "env", "envs", "env_vars", "environment", "subprocess", "system", "popen",
-        "Popen", "posix_spawn", "create_subprocess_exec", "create_subprocess_shell", "multiprocessing", "pexpect",
-        "sh", "cuda", "from_pretrained", "check_output",
+        # What could see the environment.
+        "subprocess", "popen", "Popen", "posix_spawn", "create_subprocess_exec", "create_subprocess_shell",
+        "multiprocessing", "pexpect", "from_pretrained", "check_output", "env_vars", "putenv",
         # What fixes a version.
         "pip", "pip_install", "uv_pip_install", "add_python_packages", "install_requires", "setup_requires",
-        "tests_require", "dependencies", "extras_require", "python_version", "add_python", "index_url",
-        "extra_index_url", "find_links", "extra_options", "from_registry", "from_dockerhub", "from_aws_ecr",
+        "tests_require", "extras_require", "python_version", "add_python", "index_url", "extra_index_url",
+        "find_links", "extra_options", "from_registry", "from_dockerhub", "from_aws_ecr",
         "from_gcp_artifact_registry", "docker",
         # What is sent to a server.
-        "post", "request", "stream", "put", "async_post", "extra_body", "extra_args",
-        # Tests of a version.
-        "version", "__version__", "Version", "parse_version", "signature",
+        "extra_body", "extra_args",
     )
 )  # fmt: skip
 _ALSO = regex(
-    r"\b\w*requirements\s*(?::[^=\n]*)?=|[\"'][A-Z]\w*(?:Model|For[A-Z]\w*|LMHead\w*|Speculator|Embedding)[\"']"
-    r"|\b(?:exec|spawn)[lv]\w*\("
+    r"\b(?:\w*requirements|dependencies|envs?|environment)[\"']?[ \t]*(?::[^=\n]*)?=(?!=)|[\"']dependencies[\"']"
+    r"|environ\b[ \t]*(?:\[[^\]\n]*\][ \t]*=(?!=)|\.(?:update|setdefault|pop)\b)|\.env\("
+    r"|\bsystem\b[ \t]*[(\n]|\bimport system\b"
+    r"|[\"']cuda[\"':]|\.cuda\b|\bsh\.|\b(?:exec|spawn)[lv]\w*\(|\.(?:post|request|stream|put|async_post)\("
+    r"|[\"'][A-Z]\w*(?:Model|For[A-Z]\w*|LMHead\w*|Speculator|Embedding)[\"']"
 )
 _HELD = regex(r"\.(\w+)[ \t]*(?::[^=\n]*)?\+?=[ \t]*(?:[\[{(\"']|f[\"']|dict\(|list\()")
 _GLOBAL = regex(r"(?m)^[ \t]*(?:global|nonlocal)[ \t]+(.*)")
@@ -47,11 +47,12 @@ def quiet_statements(tree: ast.Module, text: str, starts: list[int]) -> list[ast
         texts,
         _LOOKED_FOR.union(looked_for()),
         lambda part: made[part] | set(_HELD.findall(part)) | _declared(part),
+        _ALSO,
     )
     return [
         statement
-        for statement, part, here in zip(body, texts, kept, strict=True)
-        if not (here or isinstance(statement, (ast.Import, ast.ImportFrom)) or _ALSO.search(part))
+        for statement, here in zip(body, kept, strict=True)
+        if not (here or isinstance(statement, (ast.Import, ast.ImportFrom)))
     ]
 
 
@@ -63,7 +64,8 @@ def _lines(text: str, starts: list[int], statement: ast.stmt) -> str:
 
 def first_line(statement: ast.stmt) -> int:
     """Return the line a statement begins at, its decorators included; the first line is 1."""
-    return min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(d.lineno for d in decorators)])
 
 
 def _declared(part: str) -> set[str]:

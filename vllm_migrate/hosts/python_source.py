@@ -7,13 +7,13 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from vllm_migrate.hosts.python_bearing import first_line, quiet_statements
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Region, Span
 
-__all__ = ["Module", "Scope", "first_line", "line_starts", "parse"]
+__all__ = ["Module", "Scope", "first_line", "line_starts", "parse", "tree_of"]
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _GUARD = regex(
@@ -167,12 +167,7 @@ class Module:
 
 def parse(region: Region) -> Module:
     """Parse a region. Raises SyntaxError (with the position in its lines) where it is no Python."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(region.text)
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise SyntaxError(str(error) or type(error).__name__) from None
+    tree = tree_of(region.text)
     module = Module(region, tree)
     module._lines = line_starts(region.text)
     quiet = quiet_statements(tree, region.text, module._lines)
@@ -185,6 +180,17 @@ def parse(region: Region) -> Module:
             if _GUARD.search(module.raw(node.value)) and not isinstance(node.value, (ast.Dict, ast.List)):
                 module.version_names.update(t.id for t in targets if isinstance(t, ast.Name))
     return module
+
+
+@lru_cache(maxsize=1)
+def tree_of(text: str) -> ast.Module:
+    """Return the tree of a text, which nobody changes. Raises SyntaxError where it is no Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text)
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error) or type(error).__name__) from None
 
 
 def line_starts(text: str) -> list[int]:

@@ -29,8 +29,7 @@ _LOOKED_FOR = frozenset(
 )  # fmt: skip
 _CHANGES = frozenset(("set", "shift", "source", "eval", "exec", "alias", "cd", "pushd"))
 """What changes how the rest of a script is read."""
-_DEFINES = ("DCMAKE_", "CMAKE_")
-_SOURCED = regex(r"(?m)(?:^|[;&|({])[ \t]*\.[ \t]")
+_ALSO = regex(r"(?m)(?:^|[;&|({])[ \t]*\.[ \t]|CMAKE_")
 _SHARED = regex(r"\b(?:export|declare|typeset|readonly|unset|allexport)\b|\bset[ \t]+-\w*a")
 """What is set for every program: then each command counts, since it may read it."""
 
@@ -43,9 +42,7 @@ def without_the_rest(text: str) -> str:
     if spans is None or len(spans) < 2:
         return text
     texts = [text[start:end] for start, end in spans]
-    kept = bearing(texts, _looked_for() | _CHANGES, _makes)
-    for i, part in enumerate(texts):
-        kept[i] = kept[i] or _SOURCED.search(part) is not None or any(d in part for d in _DEFINES)
+    kept = bearing(texts, _looked_for() | _CHANGES, _makes, _ALSO)
     if all(kept) or any(_SHARED.search(part) for part in texts):
         return text
     return blanked(text, spans, kept)
@@ -56,7 +53,7 @@ def may_speak(text: str) -> bool:
     return (
         any(t in text for t in spoken())
         or not words_of(text).isdisjoint(_looked_for())
-        or any(d in text for d in _DEFINES)
+        or "CMAKE_" in text
     )
 
 

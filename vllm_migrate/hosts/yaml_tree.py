@@ -21,7 +21,8 @@ _SEPARATOR = regex(r"(?m)^---(?=\s|$)")
 _SCHEMA = regex(r"(?m)^apiVersion: [\"']?apiextensions\.k8s\.io/")
 _SCHEMA_KIND = regex(r"(?m)^kind: [\"']?CustomResourceDefinition\b")
 _NAMED = regex(
-    r"(?m)^[ \t]*metadata:[ \t]*\r?\n(?:[ \t]+[^\n]*\n){0,12}?[ \t]+name:[ \t]*[\"']?([\w./-]+)|(?<![^\s\[{,])[&*]([\w-]+)"
+    r"(?m)^[ \t]*metadata:[ \t]*\r?\n(?:[ \t]+[^\n]*\n){0,12}?[ \t]+name:[ \t]*[\"']?([\w./-]+)"
+    r"|(?<![^\s\[{,])[&*]([\w-]+)"
 )
 _TERM = regex(r"\w[\w./-]*")
 
@@ -174,7 +175,7 @@ def without_the_rest(text: str, written: str) -> str:
     # The separator behind a document stays.
     spans = [(start, end - 3 if text.endswith("---", start, end) else end) for start, end in itertools.pairwise(bounds)]
     texts = [written[start:end] for start, end in spans]
-    kept = bearing(texts, (), _names, _TERM)
+    kept = bearing(texts, (), _names, term=_TERM)
     for i, part in enumerate(texts):
         if _SCHEMA.search(part) and _SCHEMA_KIND.search(part):
             kept[i] = False
