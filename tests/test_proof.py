@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -21,7 +21,7 @@ from vllm_migrate.model import (
     Replace,
 )
 from vllm_migrate.proof import NotProved, prove, render, unique
-from vllm_migrate.text import Edit, Region, Source
+from vllm_migrate.text import Edit, Region, Source, Span
 
 SCRIPT = (
     "export VLLM_A=1\n"
@@ -53,7 +53,7 @@ def told(
     read: Callable[[str], Reading],
     changes: Callable[[Reading], list[Change]],
     damage: Callable[[str], str],
-    verify: Callable[[str], str | None] | None = None,
+    verify: Callable[[str, Sequence[Span]], str | None] | None = None,
 ) -> str:
     """Return why a host is not believed that edits as planned and damages something besides; "" where it is."""
     before = read(text)
@@ -74,7 +74,7 @@ def swapped(old: str, new: str) -> Callable[[str], str]:
 
 def test_what_reads_as_planned_is_proved() -> None:
     before = as_shell(SCRIPT)
-    source, reading = prove(Source.of(SCRIPT), before, no_swap(before), lambda s: as_shell(s.text), lambda text: None)
+    source, reading = prove(Source.of(SCRIPT), before, no_swap(before), lambda s: as_shell(s.text), lambda *_: None)
     assert source.text == SCRIPT.replace(" --swap-space 4", "")
     assert [w.text for w in reading.sites[-1].words] == ["m", "--port", "1"]
     assert told(SCRIPT, as_shell, no_swap, lambda text: text + "# a comment\n") == ""
@@ -196,10 +196,10 @@ def test_text_that_would_not_parse_is_refused() -> None:
     assert told(program, as_python, change, swapped("print(1)", "print(1")).startswith(
         "the edited text would not parse: "
     )
-    assert told(program, as_python, change, lambda text: text, lambda text: "line 3: no") == (
+    assert told(program, as_python, change, lambda text: text, lambda *_: "line 3: no") == (
         "the edited text would not parse: line 3: no"
     )
-    assert told(program, as_python, change, lambda text: text, lambda text: None) == ""
+    assert told(program, as_python, change, lambda text: text, lambda *_: None) == ""
     broken = 'vllm serve m --swap-space 4 --port 1\necho "open\n'
     assert told(broken, as_shell, no_swap, lambda text: text) == "", "what did not parse before is not the edit's fault"
 

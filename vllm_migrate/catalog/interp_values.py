@@ -6,10 +6,8 @@ Nothing here holds code that could be run: a `Function` is a piece of syntax tre
 from __future__ import annotations
 
 import ast
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Union
-
-from vllm_migrate.lazy import dataclass
 
 
 class Unknown:

@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from vllm_migrate import wrappers
+from vllm_migrate.lazy import regex
 
 LONG = 1_500
 """Letters of a text below which nothing is gained by looking at its pieces first."""
 _HOPS = 2
 """How often those that use what was reached are taken in."""
-_WORD = re.compile(r"[^\W\d]\w*")
-_BLACK = re.compile(r"[^\r\n]+")
+_WORD = regex(r"[^\W\d]\w*")
+_BLACK = regex(r"[^\r\n]+")
 
 
 _names: Callable[[], Collection[str]] = frozenset
