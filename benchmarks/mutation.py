@@ -404,7 +404,9 @@ def main() -> None:
                 made = [m for m in made if _key(m) in left]
             else:
                 if given.sample and len(made) > given.sample:
-                    made = sorted(random.Random(given.seed).sample(made, given.sample), key=lambda m: m.line)
+                    # A larger sample holds the smaller one.
+                    mixed = random.Random(given.seed).sample(made, len(made))
+                    made = sorted(mixed[: given.sample], key=lambda m: m.line)
                 made = [m for m in made if _key(m) not in done]
             work += [(_path(module), m) for m in made]
         tests = sorted({t.partition("::")[0] for t in covered.seconds})

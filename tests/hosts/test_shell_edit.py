@@ -247,12 +247,85 @@ REPLACEMENTS = [
 ]
 
 
+REPLACEMENTS += [
+    (f"vllm serve m --x{gap}{old}\n", new, f"vllm serve m --x{gap}{spelled}\n")
+    for gap in (" ", "=")
+    for old, new, spelled in [
+        ("'a b'", "8", "'8'"),
+        ("'a b'", "$5", "'$5'"),
+        ('"a b"', "c d", '"c d"'),
+        ('"a b"', 'it\'s "x" $', '"it\'s \\"x\\" \\$"'),
+        ('"{\\"a\\": 1}"', "a\\b", '"a\\\\b"'),
+        ("a\\ b\\ c", "a b d", "a\\ b\\ d"),
+        ("abc\\ d", "xbc d", "xbc\\ d"),
+        ("$'a\\tb'", "it's", "$'it\\'s'"),
+        ("$'a\\tb'", "a\\b", "$'a\\\\b'"),
+        ("$'a\\tb'", "a\nb", "$'a\\nb'"),
+        ("4", "a;b", "'a;b'"),
+        ("4", "a\nb", "'a\nb'"),
+        ('"a"b"c"', "axc", '"a"x"c"'),
+        ('"ab""cd"', "abXcd", '"abX""cd"'),
+        ("'a''b'", "a;b", "'a;''b'"),
+        ('pre"m d"po', "c d", "'c d'"),
+    ]
+]
+REPLACEMENTS += [
+    ('vllm serve m --x "a b"\n', 'say "x"', "vllm serve m --x 'say \"x\"'\n"),
+    ('vllm serve m --x "a b"\n', "a\\b", "vllm serve m --x 'a\\b'\n"),
+    ("vllm serve m --x 4\n", "", "vllm serve m --x ''\n"),
+    ("vllm serve m --x=4\n", "", "vllm serve m --x=\n"),
+    ('vllm serve m --x "4"\n', "", 'vllm serve m --x ""\n'),
+    ("A=(--x '4')\nvllm serve m \"${A[@]}\"\n", "it's", "A=(--x \"it's\")\nvllm serve m \"${A[@]}\"\n"),
+    ('bash -c "vllm serve m --x \'4 5\'"\n', "4 6", 'bash -c "vllm serve m --x \'4 6\'"\n'),
+    ("bash -c 'vllm serve m --x 4'\n", "it's", "bash -c 'vllm serve m --x \"it'\\''s\"'\n"),
+    ('bash -c "vllm serve m --x 4"\n', "it's", 'bash -c "vllm serve m --x \\"it\'s\\""\n'),
+    ('bash -c "vllm serve m --x 4"\n', "$5", 'bash -c "vllm serve m --x \'\\$5\'"\n'),
+    ("cat > r.sh <<'EOF'\nvllm serve m --x 4\nEOF\n", "a$b", "cat > r.sh <<'EOF'\nvllm serve m --x 'a$b'\nEOF\n"),
+    ("cat > r.sh <<EOF\nvllm serve m --x 4\nEOF\n", "a`b", "cat > r.sh <<EOF\nvllm serve m --x 'a\\`b'\nEOF\n"),
+    ("cat > r.sh <<EOF\nvllm serve m --x 4\nEOF\n", "a\\b", "cat > r.sh <<EOF\nvllm serve m --x 'a\\b'\nEOF\n"),
+    ('ARGS="--x 4"\neval "vllm serve m $ARGS"\n', "a b", 'ARGS="--x \'a b\'"\neval "vllm serve m $ARGS"\n'),
+]
+
+
 @pytest.mark.parametrize(("before", "value", "after"), REPLACEMENTS)
 def test_replace_keeps_the_quoting(before: str, value: str, after: str) -> None:
     word = option(read(before).sites[0], "--x")[-1]
+    value = f"--x={value}" if word.text.startswith("--x=") else value
     result = apply(before, [Replace(word, value)])
     assert result == after
     assert option(read(result).sites[0], "--x")[-1].text == value
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "holes", "after"),
+    [
+        ('"/m/$N"', "/n/\ue000", "$N", '"/n/$N"'),
+        ('"a $N b"', "a \ue000 c", "$N", '"a $N c"'),
+        ("a$N", "b c\ue000", "$N", '"b c$N"'),
+        ("'a b'", "a \ue000", "$N", '"a $N"'),
+        ("$'a\\tb'", "a \ue000", "$N", '"a $N"'),
+        ("4", "\ue000", "$N", '"$N"'),
+        ("${N:-4}", "\ue000k", "${N:-4}", "${N:-4}k"),
+        ('"{\\"a\\": $N}"', '{"a": \ue000, "b": 1}', "$N", '"{\\"a\\": $N, \\"b\\": 1}"'),
+        ("'{\"a\": '$N'}'", '{"a": \ue000, "b": 1}', "$N", "'{\"a\": '$N', \"b\": 1}'"),
+        ("'{\"a\": '\"$N\"', \"c\": 2}'", '{"a": \ue000}', "$N", "'{\"a\": '\"$N\"'}'"),
+        ('"$(cat f)"', "\ue000.1", "$(cat f)", '"$(cat f).1"'),
+    ],
+)
+def test_replace_keeps_run_time_parts_and_their_quotes(before: str, value: str, holes: str, after: str) -> None:
+    text = f"vllm serve m --x {before}\n"
+    assert apply(text, [Replace(option(read(text).sites[0], "--x")[-1], value, (holes,))]) == f"vllm serve m --x {after}\n"
+
+
+@pytest.mark.parametrize("value", ["a b", "it*", "a?", "[1]", "", "$5", "a\\b"])
+def test_what_the_shell_only_splits_holds_no_word_that_needs_quotes(value: str) -> None:
+    for text in ("ARGS='--x 4 --b'\nvllm serve m $ARGS\n", 'CMD="vllm serve m --x 4"\n$CMD\n'):
+        word = option(read(text).sites[0], "--x")[-1]
+        assert apply(text, [Replace(word, "8")]) == text.replace("4", "8")
+        with pytest.raises(CannotRender, match="only splits at blanks"):
+            apply(text, [Replace(word, value)])
+        with pytest.raises(CannotRender, match="only splits at blanks"):
+            apply(text, [InsertWords(word.container, ["--new", value], after=word)])
 
 
 def test_replace_of_a_glued_value_keeps_the_option_bare() -> None:

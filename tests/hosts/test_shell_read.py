@@ -346,3 +346,12 @@ def test_here_documents_of_other_formats() -> None:
     assert words(pod) == "--model $MODEL --gone 4"
     edits = pod.words[2].container.edits([Remove(pod.words[2]), Remove(pod.words[3])])
     assert Source.of(text).with_edits(edits).text == text.replace(', "--gone", "4"', "")
+
+
+def test_quotes_in_what_the_shell_only_splits_are_letters() -> None:
+    json_text = '{"method":"ngram","num_speculative_tokens":3}'
+    split = read(f"A='--x {json_text} --y'\nvllm serve m $A\n").sites[0]
+    assert [w.text for w in split.words] == ["m", "--x", json_text, "--y"]
+    assert split.words[2].locked and not split.words[1].locked
+    again = read(f"A='--x {json_text} --y'\neval vllm serve m $A\n").sites[0]
+    assert [w.text for w in again.words] == ["m", "--x", json_text.replace('"', ""), "--y"]

@@ -446,13 +446,3 @@ def split(text: str) -> tuple[list[Lexeme], str]:
             if scanner.open:
                 return out, scanner.open
     return out, ""
-
-
-def split_raw(text: str) -> list[Lexeme]:
-    """Split a string at blanks as the shell splits an unquoted expansion: quotes are letters."""
-    out = []
-    for found in re.compile(r"[^ \t\r\n]+").finditer(text):
-        scanner = Scanner(text)
-        lexeme = scanner.heredoc(found.start(), found.end(), False, False)
-        out.append(lexeme)
-    return out

@@ -243,9 +243,7 @@ class WordList:
 
     def _quoted(self, text: str, holes: Sequence[str]) -> str:
         if self.kind == "raw":
-            if re.search(r"[\s*?\[]", text) or not text:
-                raise CannotRender("a string that is only split at blanks cannot hold this value")
-            return "".join(self._written(holes)[ord(c) - 0xE000] if is_hole(c) else c for c in text)
+            return _split_only(text, self._written(holes))
         if not text:
             return "''" if self.prefer == "single" else '""'
         head, equals, rest = text.partition("=")
@@ -314,7 +312,11 @@ class WordList:
             shifted = "".join(chr(ord(c) + len(holes)) if is_hole(c) else c for c in new)
             holes += self._written(new_holes)
             text = text[:low] + shifted + text[high:]
-        spelled = shell_spell.respell(self.region.text, lexeme, text, holes, prefer=self.prefer)
+        spelled: str | None
+        if self.kind == "raw" and text != lexeme.text:
+            spelled = _split_only(text, holes)
+        else:
+            spelled = shell_spell.respell(self.region.text, lexeme, text, holes, prefer=self.prefer)
         if spelled is None:
             raise CannotRender("the new value cannot be quoted at this place")
         return Edit(token.start, token.end, spelled)
@@ -395,6 +397,13 @@ class WordList:
             rest = re.compile(r"[ \t]*#[^\r\n]*").match(text, at)
             at = rest.end() if rest else at
         return Edit(at, at, "".join(gap + raw for raw in raws))
+
+
+def _split_only(text: str, holes: Sequence[str]) -> str:
+    """Spell a word for a string that an unquoted expansion splits: no quotes help there."""
+    if re.search(r"[\s*?\[\\$`]", text) or not text:
+        raise CannotRender("a variable that the shell only splits at blanks cannot hold this value")
+    return "".join(holes[ord(c) - 0xE000] if is_hole(c) and ord(c) - 0xE000 < len(holes) else c for c in text)
 
 
 def _runs(indices: Sequence[int]) -> list[tuple[int, int]]:

@@ -31,6 +31,8 @@ RUNNERS = frozenset(
     )
 )  # fmt: skip
 """Programs that run a word given to them as a command line."""
+_AGAIN = RUNNERS - {"sudo", "runuser", "setsid", "flock", "systemd-run"}
+"""Those that have a shell read the words they are given once more, so that quotes among them count."""
 _ELSEWHERE = frozenset(["ssh", "sshpass", "gcloud", "pdsh", "clush", "kubectl", "oc"])
 _MARKS = (":::", "::::", ":::+")
 """Behind them GNU parallel takes what it fills in."""
@@ -156,6 +158,20 @@ class Reader:
             if launch is not None:
                 self._site(node, flats, texts, launch)
 
+    def _only_split(self, flats: Sequence[Flat]) -> None:
+        """Read words of unquoted expansions as the shell gives them: split at blanks, quotes being letters."""
+        for flat in flats:
+            words, lexeme = flat.words, flat.lexeme
+            if flat.script is not self.script or words.kind not in ("string", "raw"):
+                continue
+            words.kind = "raw"
+            if lexeme.quoted:
+                word = flat.word
+                word.locked = _UNSPLIT
+                raw = words.region.text[lexeme.start : lexeme.end]
+                if not lexeme.holes and not any(c.isspace() for c in raw):
+                    word.text = raw
+
     def _overrides(self, node: Node, flats: list[Flat]) -> bool:
         """Read words that set keywords of the vLLM another program starts (`a.b.name=value`)."""
         found = overridden([f.word for f in flats], "shell")
@@ -217,7 +233,10 @@ class Reader:
             for flat in known:
                 flat.word.locked = flat.word.locked or f"{function.name} uses it for something else too"
 
-    def _site(self, node: Node, flats: list[Flat], texts: list[str], launch: Launch) -> Site:
+    def _site(
+        self, node: Node, flats: list[Flat], texts: list[str], launch: Launch, *, again: bool = False
+    ) -> Site:
+        """Make the site of a launch. again: another shell reads the words once more."""
         program = flats[launch.program]
         tokens = program.words.tokens
         last = max(t.end for t in tokens if t.lexeme is not None)
@@ -228,6 +247,8 @@ class Reader:
             Span(tokens[program.index].start, max(last, tokens[program.index].end)),
         )
         fills = self._fills(texts[: launch.program])
+        if not again and not any(basename(text) in _AGAIN for text in texts[: launch.program]):
+            self._only_split(flats)
         end = next((i for i in range(launch.first, len(texts)) if fills and texts[i] in _MARKS), len(texts))
         site.words = [flat.word for flat in launch.passed(flats[:end], texts[:end])]
         launch.mark(site)
@@ -236,8 +257,6 @@ class Reader:
                 _note_places(word)
         for flat in flats:
             self.used.add(id(flat.words))
-            if flat.script is self.script and flat.words.kind == "string" and flat.lexeme.quoted:
-                flat.word.locked = _UNSPLIT
         # What is there only where a variable is set is not all that may be there.
         site.open = any(w.splits for w in site.words) or any(f.script.is_where_set(f.words) for f in flats)
         homes = [f.words for f in flats[max(launch.first - 1, 0) :]]
@@ -469,9 +488,7 @@ class Reader:
             if launch is None:
                 continue
             found = True
-            self._site(node, words, texts, launch)
-            for f in words:
-                f.word.locked = "" if f.word.locked == _UNSPLIT else f.word.locked
+            self._site(node, words, texts, launch, again=True)
         return found
 
     def _heredocs(self, node: Node, texts: list[str]) -> None:
@@ -496,7 +513,7 @@ class Reader:
                 texts = [flat.script.shown(flat, use) for flat in flats]
                 launch = find_launch(texts)
                 if launch is not None:
-                    self._site(use, flats, texts, launch).word_home = flats[-1].words
+                    self._site(use, flats, texts, launch, again=True).word_home = flats[-1].words
 
     def _handed_on(self, name: str) -> Node | None:
         for node, hole in self.script.uses():

@@ -28,17 +28,13 @@ def respell(source: str, lexeme: Lexeme, text: str, holes: Sequence[str], *, pre
     if old == new:
         return source[lexeme.start : lexeme.end]
     for candidate in _candidates(source, lexeme, text, holes, old, new, prefer):
-        if candidate is not None and _says(candidate, new, raw=_is_raw(lexeme)):
+        if candidate is not None and _says(candidate, new):
             return candidate
     return None
 
 
-def _is_raw(lexeme: Lexeme) -> bool:
-    return bool(lexeme.runs) and all(run.quote == "raw" for run in lexeme.runs)
-
-
-def _says(spelling: str, letters: list[str], *, raw: bool) -> bool:
-    words = shell_lex.split_raw(spelling) if raw else shell_lex.split(spelling)[0]
+def _says(spelling: str, letters: list[str]) -> bool:
+    words = shell_lex.split(spelling)[0]
     if len(words) != 1:
         return False
     return _letters(words[0].text, [h.spelled for h in words[0].holes]) == letters
@@ -47,8 +43,6 @@ def _says(spelling: str, letters: list[str], *, raw: bool) -> bool:
 def _candidates(
     source: str, lexeme: Lexeme, text: str, holes: Sequence[str], old: list[str], new: list[str], prefer: str
 ) -> list[str | None]:
-    if _is_raw(lexeme):
-        return ["".join(new)]
     head = 0
     while head < len(old) and head < len(new) and old[head] == new[head]:
         head += 1
