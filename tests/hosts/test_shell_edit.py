@@ -314,7 +314,8 @@ def test_replace_keeps_the_quoting(before: str, value: str, after: str) -> None:
 )
 def test_replace_keeps_run_time_parts_and_their_quotes(before: str, value: str, holes: str, after: str) -> None:
     text = f"vllm serve m --x {before}\n"
-    assert apply(text, [Replace(option(read(text).sites[0], "--x")[-1], value, (holes,))]) == f"vllm serve m --x {after}\n"
+    result = apply(text, [Replace(option(read(text).sites[0], "--x")[-1], value, (holes,))])
+    assert result == f"vllm serve m --x {after}\n"
 
 
 @pytest.mark.parametrize("value", ["a b", "it*", "a?", "[1]", "", "$5", "a\\b"])
