@@ -53,7 +53,7 @@ def told(
     read: Callable[[str], Reading],
     changes: Callable[[Reading], list[Change]],
     damage: Callable[[str], str],
-    verify: Callable[[str, Sequence[Span]], str | None] | None = None,
+    verify: Callable[[Source, Sequence[Span]], str | None] | None = None,
 ) -> str:
     """Return why a host is not believed that edits as planned and damages something besides; "" where it is."""
     before = read(text)

@@ -82,7 +82,7 @@ def prove(
     before: Reading,
     changes: Sequence[Change],
     read: Callable[[Source], Reading],
-    verify: Callable[[str, Sequence[Span]], str | None] | None,
+    verify: Callable[[Source, Sequence[Span]], str | None] | None,
 ) -> tuple[Source, Reading]:
     """Return the edited source and its reading.
 
@@ -101,7 +101,7 @@ def prove(
     if sum(new.values()) > sum(old.values()):
         raise NotProved(f"the edited text would not parse: {next(iter(new - old), 'syntax error')}")
     if verify is not None:
-        message = verify(after.text, spans_after(edits))
+        message = verify(after, spans_after(edits))
         if message:
             raise NotProved(f"the edited text would not parse: {message}")
     planned = unique(changes)

@@ -68,6 +68,8 @@ class Source:
             self.text = body.decode("utf-8")
         except UnicodeDecodeError as error:
             raise UndecodableError(path, error.start + (3 if self.bom else 0), error.reason) from None
+        self.quiet: dict[str, list[Span]] = {}
+        """Format → the parts of the text, in order, that its host found to have no bearing on a launch."""
 
     @classmethod
     def of(cls, text: str, path: str = "<text>") -> Source:
@@ -122,8 +124,11 @@ class Source:
 
     def with_edits(self, edits: Iterable[Edit]) -> Source:
         """Return the source after the edits; byte order mark and every other byte stay."""
-        text = apply_edits(self.text, edits)
-        return Source(self.path, (_BOM if self.bom else b"") + text.encode("utf-8"))
+        ordered = sorted(dict.fromkeys(edits), key=lambda e: (e.start, e.end))
+        text = apply_edits(self.text, ordered)
+        after = Source(self.path, (_BOM if self.bom else b"") + text.encode("utf-8"))
+        after.quiet = {name: _moved(spans, ordered) for name, spans in self.quiet.items()}
+        return after
 
 
 _LINE_END = regex(r"[\r\n]|\Z")
@@ -162,6 +167,19 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
         at = edit.end
     out.append(text[at:])
     return "".join(out)
+
+
+def _moved(spans: Sequence[Span], edits: Sequence[Edit]) -> list[Span]:
+    """Return where spans that no edit touches stand after the edits; both are in order."""
+    out: list[Span] = []
+    grown = at = 0
+    for span in spans:
+        while at < len(edits) and edits[at].end <= span.start:
+            grown += len(edits[at].text) - (edits[at].end - edits[at].start)
+            at += 1
+        if at == len(edits) or edits[at].start >= span.end:
+            out.append(Span(span.start + grown, span.end + grown))
+    return out
 
 
 def spans_after(edits: Iterable[Edit]) -> list[Span]:

@@ -66,7 +66,7 @@ def render(text: str, changes: Sequence[Change]) -> str:
     for container, mine in groups.values():
         edits += container.edits(mine)
     after = Source.of(text).with_edits(edits).text
-    assert python.verify(after) is None, after
+    assert python.verify(Source.of(after)) is None, after
     return after
 
 

@@ -123,7 +123,7 @@ def test_calls_of_notebooks(
         expected["k_new"] = "v"
     after = render(found, text, changes)
     again = read(notebook, after, "a.ipynb")
-    assert not again.problems and notebook.verify(after) is None
+    assert not again.problems and notebook.verify(Source.of(after)) is None
     assert {e.key: e.value for e in again.sites[0].entries if e.key.startswith("k")} == expected
     assert outside(after) == outside(text)
 

@@ -9,10 +9,11 @@ it shares a name with a piece that does: it makes what the other uses, or uses w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from vllm_migrate import wrappers
 from vllm_migrate.lazy import regex
+from vllm_migrate.text import Region, Span
 
 LONG = 1_500
 """Letters of a text below which nothing is gained by looking at its pieces first."""
@@ -99,13 +100,42 @@ def _makers(start: set[int], words: Sequence[set[str]], names: set[str], makers:
     return found
 
 
-def blanked(text: str, spans: Sequence[tuple[int, int]], kept: Sequence[bool]) -> str:
-    """Return the text with blanks for the pieces that are not kept; every offset and line stays."""
+def quiet_parts(name: str, region: Region, find: Callable[[str], list[Span]]) -> list[Span]:
+    """Return the parts of a region's text that have no bearing on a launch, in order.
+
+    Of a file they are found once: what no edit touches stays without a bearing when others are edited.
+
+    Args: name: of the format. find: looks for them in a text.
+    """
+    if region.parent is not None:
+        return find(region.text) if len(region.text) >= LONG else []
+    known = region.source.quiet
+    if name not in known:
+        known[name] = find(region.text) if len(region.text) >= LONG else []
+    return known[name]
+
+
+def joined(spans: Iterable[tuple[int, int]], kept: Sequence[bool]) -> list[Span]:
+    """Return the pieces that are not kept, those that follow one another as one."""
+    out: list[Span] = []
+    for (start, end), here in zip(spans, kept, strict=True):
+        if here or start == end:
+            continue
+        if out and out[-1].end == start:
+            out[-1] = Span(out[-1].start, end)
+        else:
+            out.append(Span(start, end))
+    return out
+
+
+def blanked(text: str, parts: Sequence[Span]) -> str:
+    """Return the text with blanks for some parts; every offset and line stays."""
+    if not parts:
+        return text
     out: list[str] = []
     at = 0
-    for (start, end), here in zip(spans, kept, strict=True):
-        if not here:
-            out += [text[at:start], _BLACK.sub(lambda m: " " * len(m[0]), text[start:end])]
-            at = end
+    for part in parts:
+        out += [text[at : part.start], _BLACK.sub(lambda m: " " * len(m[0]), text[part.start : part.end])]
+        at = part.end
     out.append(text[at:])
     return "".join(out)

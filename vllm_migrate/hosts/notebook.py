@@ -14,7 +14,7 @@ from vllm_migrate.hosts.shown import Mark, Names, lines_of, lines_region
 from vllm_migrate.hosts.yaml_tree import Node
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Problem, Reading
-from vllm_migrate.text import Region, Span
+from vllm_migrate.text import Region, Source, Span
 
 NAME = "notebook"
 
@@ -36,12 +36,12 @@ _BRACED = regex(r"\{\{|\}\}|\{(?P<name>[A-Za-z_][\w.]*(?:\[[^\]{}]*\]|\([^(){}]*
 _TOKEN = regex(r"'''|\"\"\"|\\.|#|[\[\](){}]|'|\"", re.S)
 
 
-def verify(text: str, changed: Sequence[Span] = ()) -> str | None:
+def verify(source: Source, changed: Sequence[Span] = ()) -> str | None:
     """Return why a text is no notebook, or None where it is one."""
     import json
 
     try:
-        json.loads(text)
+        json.loads(source.text)
     except (ValueError, RecursionError) as error:
         return str(error)
     return None

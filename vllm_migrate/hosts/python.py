@@ -7,6 +7,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from vllm_migrate.hosts import Context
+from vllm_migrate.hosts.bearing import blanked
+from vllm_migrate.hosts.python_bearing import first_line, line_starts, tree_of
 from vllm_migrate.hosts.python_calls import read_calls
 from vllm_migrate.hosts.python_certain import mark_conditional
 from vllm_migrate.hosts.python_commands import read_lists
@@ -25,23 +27,23 @@ from vllm_migrate.hosts.python_lists import Lists
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_names import read_mentions
 from vllm_migrate.hosts.python_pins import Pins
-from vllm_migrate.hosts.python_source import Module, first_line, line_starts, parse, tree_of
+from vllm_migrate.hosts.python_source import Module, parse
 from vllm_migrate.hosts.python_spliced import filled_in, said_by
 from vllm_migrate.hosts.python_strings import Told, read_joined, read_strings
 from vllm_migrate.model import Item, Pin, Problem, Reading, Site, Word
-from vllm_migrate.text import Region, Span
+from vllm_migrate.text import Region, Source, Span
 
 NAME = "python"
 
 
-def verify(text: str, changed: Sequence[Span] = ()) -> str | None:
+def verify(source: Source, changed: Sequence[Span] = ()) -> str | None:
     """Return why libcst cannot read a module's text, or None where it can.
 
     Args: changed: where the text was changed; only the top statements there are read then.
     """
     import libcst
 
-    for first, part in _touched(text, changed):
+    for first, part in _touched(source, changed):
         try:
             libcst.parse_module(part)
         except libcst.ParserSyntaxError as error:
@@ -51,12 +53,13 @@ def verify(text: str, changed: Sequence[Span] = ()) -> str | None:
     return None
 
 
-def _touched(text: str, changed: Sequence[Span]) -> list[tuple[int, str]]:
+def _touched(source: Source, changed: Sequence[Span]) -> list[tuple[int, str]]:
     """Return the lines before, and the text, of each part that must be read to know that a change is sound."""
+    text = source.text
     if not changed:
         return [(0, text)]
     try:
-        body = tree_of(text).body
+        body = tree_of(blanked(text, source.quiet.get(NAME, ()))).body
     except SyntaxError:
         return [(0, text)]
     starts = line_starts(text)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
+import warnings
+from functools import lru_cache
 
-from vllm_migrate.hosts.bearing import LONG, bearing, looked_for
+from vllm_migrate.hosts.bearing import bearing, joined, looked_for
 from vllm_migrate.lazy import regex
+from vllm_migrate.text import Span
 
 _LOOKED_FOR = frozenset(
     (
@@ -33,15 +37,17 @@ _GLOBAL = regex(r"(?m)^[ \t]*(?:global|nonlocal)[ \t]+(.*)")
 _STAR = regex(r"(?m)^[ \t]*from[ \t]+\S+[ \t]+import[ \t]*\*")
 
 
-def quiet_statements(tree: ast.Module, text: str, starts: list[int]) -> list[ast.stmt]:
-    """Return the statements of a module that have no bearing on a launch, in order.
+def quiet_statements(text: str) -> list[Span]:
+    """Return the lines of the statements of a module that have no bearing on a launch.
 
-    Args: starts: where each line begins, in letters. Imports always have a bearing.
+    Imports always have one. Raises SyntaxError where the text is no Python.
     """
-    body = tree.body
-    if len(text) < LONG or len(body) < 3 or _STAR.search(text):
+    body = tree_of(text).body
+    if len(body) < 3 or _STAR.search(text):
         return []
-    texts = [_lines(text, starts, statement) for statement in body]
+    starts = [*line_starts(text), len(text)]
+    places = [(starts[first_line(s) - 1], starts[min(s.end_lineno or s.lineno, len(starts) - 1)]) for s in body]
+    texts = [text[start:end] for start, end in places]
     made = {part: _names(statement) for statement, part in zip(body, texts, strict=True)}
     kept = bearing(
         texts,
@@ -49,17 +55,33 @@ def quiet_statements(tree: ast.Module, text: str, starts: list[int]) -> list[ast
         lambda part: made[part] | set(_HELD.findall(part)) | _declared(part),
         _ALSO,
     )
-    return [
-        statement
-        for statement, here in zip(body, kept, strict=True)
-        if not (here or isinstance(statement, (ast.Import, ast.ImportFrom)))
-    ]
+    for i, statement in enumerate(body):
+        kept[i] = kept[i] or isinstance(statement, (ast.Import, ast.ImportFrom))
+        if i and places[i][0] < places[i - 1][1]:
+            # `a; b`: they go together.
+            kept[i] = kept[i - 1] = True
+    return joined(_meeting(places, text), kept)
 
 
-def _lines(text: str, starts: list[int], statement: ast.stmt) -> str:
-    first = first_line(statement)
-    last = statement.end_lineno or first
-    return text[starts[first - 1] : starts[last] if last < len(starts) else len(text)]
+def _meeting(places: list[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+    """Let each place end where the next begins: what lies between is blank, or comments."""
+    return [(start, after[0]) for (start, _), after in zip(places, [*places[1:], (len(text), 0)], strict=True)]
+
+
+@lru_cache(maxsize=1)
+def tree_of(text: str) -> ast.Module:
+    """Return the tree of a text, which nobody changes. Raises SyntaxError where it is no Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(text)
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error) or type(error).__name__) from None
+
+
+def line_starts(text: str) -> list[int]:
+    """Return where each line of a module begins, in letters."""
+    return [0, *(m.end() for m in re.finditer(r"\r\n|\r|\n", text))]
 
 
 def first_line(statement: ast.stmt) -> int:

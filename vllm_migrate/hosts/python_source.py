@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import field
-from functools import cached_property, lru_cache
+from functools import cached_property
 
-from vllm_migrate.hosts.python_bearing import first_line, quiet_statements
+from vllm_migrate.hosts.bearing import blanked, quiet_parts
+from vllm_migrate.hosts.python_bearing import line_starts, quiet_statements, tree_of
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Region, Span
-
-__all__ = ["Module", "Scope", "first_line", "line_starts", "parse", "tree_of"]
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _GUARD = regex(
@@ -167,12 +165,11 @@ class Module:
 
 def parse(region: Region) -> Module:
     """Parse a region. Raises SyntaxError (with the position in its lines) where it is no Python."""
-    tree = tree_of(region.text)
-    module = Module(region, tree)
+    quiet = quiet_parts("python", region, quiet_statements)
+    module = Module(region, tree_of(blanked(region.text, quiet)))
     module._lines = line_starts(region.text)
-    quiet = quiet_statements(tree, region.text, module._lines)
-    _index(module, tree, set(quiet))
-    for node in (*module.nodes, *quiet):
+    _index(module)
+    for node in module.nodes:
         _note_import(module, node)
     for node in module.nodes:
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
@@ -182,26 +179,10 @@ def parse(region: Region) -> Module:
     return module
 
 
-@lru_cache(maxsize=1)
-def tree_of(text: str) -> ast.Module:
-    """Return the tree of a text, which nobody changes. Raises SyntaxError where it is no Python."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise SyntaxError(str(error) or type(error).__name__) from None
-
-
-def line_starts(text: str) -> list[int]:
-    """Return where each line of a module begins, in letters."""
-    return [0, *(m.end() for m in re.finditer(r"\r\n|\r|\n", text))]
-
-
-def _index(module: Module, root: ast.Module, quiet: set[ast.stmt]) -> None:
-    """Note the nodes, parents and blocks of a module. quiet: top statements that nobody will ask about."""
+def _index(module: Module) -> None:
+    """Note the nodes, parents and blocks of a module."""
     parents, blocks, nodes = module.parents, module.blocks, module.nodes
-    stack: list[tuple[ast.AST, bool]] = [(root, False)]
+    stack: list[tuple[ast.AST, bool]] = [(module.tree, False)]
     while stack:
         node, within = stack.pop()
         if not within:
@@ -216,12 +197,9 @@ def _index(module: Module, root: ast.Module, quiet: set[ast.stmt]) -> None:
             if isinstance(value, list):
                 deeper = formatted or _never_runs(node, name)
                 for child in value:
-                    if isinstance(child, ast.stmt):
-                        blocks[child] = (node, name)
-                        parents[child] = node
-                        if node is not root or child not in quiet:
-                            children.append((child, deeper))
-                    elif isinstance(child, ast.AST):
+                    if isinstance(child, ast.AST):
+                        if isinstance(child, ast.stmt):
+                            blocks[child] = (node, name)
                         parents[child] = node
                         children.append((child, deeper))
             elif isinstance(value, ast.AST):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from vllm_migrate.hosts.bearing import LONG, bearing, blanked, words_of
+from vllm_migrate.hosts.bearing import bearing, blanked, joined, quiet_parts, words_of
 from vllm_migrate.hosts.shell_skim import statements
 from vllm_migrate.launch import launchers
 from vllm_migrate.lazy import regex
+from vllm_migrate.text import Region, Span
 from vllm_migrate.wrappers import spoken
 
 _MADE = regex(
@@ -34,18 +35,19 @@ _SHARED = regex(r"\b(?:export|declare|typeset|readonly|unset|allexport)\b|\bset[
 """What is set for every program: then each command counts, since it may read it."""
 
 
-def without_the_rest(text: str) -> str:
+def without_the_rest(region: Region) -> str:
     """Return a script with blanks for the statements that have no bearing on a launch; every offset stays."""
-    if len(text) < LONG:
-        return text
+    return blanked(region.text, quiet_parts("shell", region, _quiet))
+
+
+def _quiet(text: str) -> list[Span]:
+    if _SHARED.search(text):
+        return []
     spans = statements(text)
     if spans is None or len(spans) < 2:
-        return text
+        return []
     texts = [text[start:end] for start, end in spans]
-    kept = bearing(texts, _looked_for() | _CHANGES, _makes, _ALSO)
-    if all(kept) or any(_SHARED.search(part) for part in texts):
-        return text
-    return blanked(text, spans, kept)
+    return joined(spans, bearing(texts, _looked_for() | _CHANGES, _makes, _ALSO))
 
 
 def may_speak(text: str) -> bool:

@@ -118,7 +118,7 @@ class Script:
 
     @classmethod
     def of(cls, region: Region, context: Context, outer: Outer | None = None, depth: int = 0) -> Script:
-        root, errors = parse(without_the_rest(region.text))
+        root, errors = parse(without_the_rest(region))
         script = cls(region, context, root, errors, outer, depth)
         script._collect(root)
         return script

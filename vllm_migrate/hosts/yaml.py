@@ -38,18 +38,19 @@ def read_config(region: Region, context: Context) -> Reading:
 
 
 def _read(region: Region, context: Context, *, config: bool) -> Reading:
+    from vllm_migrate.hosts.bearing import blanked, quiet_parts
     from vllm_migrate.hosts.helm_chart import is_values
     from vllm_migrate.hosts.yaml_doubts import doubts
     from vllm_migrate.hosts.yaml_edit import Document
     from vllm_migrate.hosts.yaml_mask import mask
-    from vllm_migrate.hosts.yaml_tree import parse, without_the_rest
+    from vllm_migrate.hosts.yaml_tree import parse, quiet_documents
 
     masked = mask(region.text, fields=region.parent is None and context.path.endswith(".tpl"))
     gaps = 0
     if region.parent is not None:
         # Lines that the text around a guest fills in: nothing tells what stands there.
         masked.parsed, gaps = _FILLED.subn(lambda m: " " * len(m[0]), masked.parsed)
-    tree = parse(without_the_rest(masked.parsed, region.text))
+    tree = parse(blanked(masked.parsed, quiet_parts(NAME, region, quiet_documents)))
     out = Reading()
     for message, offset in tree.errors:
         place = region.nearest_span(offset, offset)

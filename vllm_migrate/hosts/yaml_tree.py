@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
-from vllm_migrate.hosts.bearing import LONG, bearing, blanked
+from vllm_migrate.hosts.bearing import bearing, joined
 from vllm_migrate.lazy import dataclass, regex
+from vllm_migrate.text import Span
 
 _MAX_DEPTH = 150
 _PROPERTY = regex(r"[&!][^\s,\[\]{}]*")
@@ -160,26 +161,23 @@ class _Failed(Exception):
         self.offset = offset
 
 
-def without_the_rest(text: str, written: str) -> str:
-    """Return the masked text with blanks for the documents that have no bearing on a launch; every offset stays.
+def quiet_documents(text: str) -> list[Span]:
+    """Return the documents that have no bearing on a launch.
 
     A schema that defines a kind of resource can be most of a manifest of megabytes, and it starts, sets and
     pins nothing. Other documents count when they share a name with one that speaks of vLLM.
-    written: the text as it stands in the file, template actions included.
     """
-    if len(text) < LONG:
-        return text
     bounds = sorted({0, *(m.end() for m in _SEPARATOR.finditer(text)), len(text)})
     if len(bounds) < 3:
-        return text
+        return []
     # The separator behind a document stays.
     spans = [(start, end - 3 if text.endswith("---", start, end) else end) for start, end in itertools.pairwise(bounds)]
-    texts = [written[start:end] for start, end in spans]
+    texts = [text[start:end] for start, end in spans]
     kept = bearing(texts, (), _names, term=_TERM)
     for i, part in enumerate(texts):
         if _SCHEMA.search(part) and _SCHEMA_KIND.search(part):
             kept[i] = False
-    return blanked(text, spans, kept)
+    return joined(spans, kept)
 
 
 def _names(text: str) -> list[str]:
