@@ -13,6 +13,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from vllm_migrate.datafile import read_json
 from vllm_migrate.findings import Finding, Report
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.text import Source
@@ -61,19 +62,17 @@ def load(path: Path | None) -> Baseline:
 def _entries(path: Path) -> list[dict[str, Any]]:
     """Return the entries of a baseline file, each with its fingerprint and count. Raises BaselineError."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path, BaselineError)
         if data["version"] != _VERSION:
             raise BaselineError(f"{path}: baseline version {data['version']!r} is not known")
         return [
             {**e, "fingerprint": e["fingerprint"], "count": int(e.get("count", 1))} for e in data["findings"]
         ]
-    except FileNotFoundError as error:
-        raise BaselineError(f"{path}: {error.strerror}; --write-baseline writes one") from None
-    except OSError as error:
-        raise BaselineError(f"{path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, BaselineError):
-            raise
+    except BaselineError:
+        if not path.exists():
+            raise BaselineError(f"{path}: No such file or directory; --write-baseline writes one") from None
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise BaselineError(f"{path}: not a baseline file; write one with --write-baseline") from None
 
 

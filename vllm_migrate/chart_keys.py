@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.helm_values import Path, Use
     from vllm_migrate.units import Planner
 
-_LOOP = regex(r"\{\{-?\s*range\s+(\$\w+)\s*,\s*(\$\w+)\s*:=\s*[^}]*\}\}")
+_LOOP = regex(r"\{\{-?\s*range\s+(\$\w+)\s*,\s*(\$\w+)\s*:=[^}]*\}\}")
 
 
 def open_(finding: Finding) -> bool:
@@ -129,5 +129,5 @@ def _loops(text: str, use: Use) -> bool:
             depth += action.step
             if depth == 0:
                 body = text[loop.end() : action.start]
-                return re.search(r"--\{\{-?[^}]*" + re.escape(loop[1]) + r"\b", body) is not None
+                return re.search(r"--\{\{-?[^{}]*" + re.escape(loop[1]) + r"\b", body) is not None
     return False

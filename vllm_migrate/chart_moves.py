@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from vllm_migrate.units import Planner
 
 _PLAIN = regex(
-    r"(?:\{\{-?\s*)?\(?\s*(?:(?:int|int64|float64|toString|quote)\s+)?[$.][\w.$]*"
-    r"(?:\s*\|\s*(?:s?quote|int|int64|float64|toString|trim))*\s*\)?(?:\s*-?\}\})?"
+    r"(?:\{\{-?)?\s*(?:\(\s*)?(?:(?:int|int64|float64|toString|quote)\s+)?[$.][\w.$]*"
+    r"(?:\s*\|\s*(?:s?quote|int|int64|float64|toString|trim))*\s*(?:\)\s*)?(?:-?\}\})?"
 )
 _TRUTHY = regex(r"(?:if|with)\s+(?:\$\w+\s*:=\s*)?[$.][\w.$]*")
 _PRESENT = regex(r"if\s+\(?(?:hasKey\s+\S+\s+\"[\w.-]+\"|not\s+\(kindIs\s+\"invalid\"\s+\S+\)|ne\s+\S+\s+nil)\)?")

@@ -166,7 +166,7 @@ def _read(planner: Planner, folder: str) -> Chart:
     made.schema = schema.text if schema is not None else ""
     charts = root / folder / "charts"
     about = source(posixpath.join(folder, "Chart.yaml"))
-    named = re.findall(r"(?m)^[-\s]+(?:name|alias):\s*[\"']?([\w.-]+)", about.text if about is not None else "")
+    named = re.findall(r"(?m)^[- \t]+(?:name|alias):[ \t]*[\"']?([\w.-]+)", about.text if about is not None else "")
     inner = [p.name for p in charts.iterdir()] if charts.is_dir() else []
     made.foreign = frozenset(("global", *named, *inner))
     return made

@@ -137,7 +137,7 @@ def _toml_table(path: Path, raw: bytes) -> tuple[Any, Callable[[Place], int]]:
     return table, line_of
 
 
-_HEADER = regex(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?")
+_HEADER = regex(r"\s*\[\[?([^\]]+)\]")
 _ONE = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 _KEY = regex(rf"\s*({_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
 _PART = regex(_ONE)

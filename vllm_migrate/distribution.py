@@ -6,11 +6,11 @@ images carry a vLLM version in their tag).
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache
 from typing import Any
 
+from vllm_migrate.datafile import read_json
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.paths import schemas_dir
 from vllm_migrate.versions_key import key
@@ -246,10 +246,7 @@ def image_names() -> dict[str, Any]:
 def read(name: str) -> dict[str, Any]:
     """Return a shipped data file. Raises DistributionError where it is missing or of another format."""
     path = schemas_dir() / name
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DistributionError(f"{path}: {error}") from error
+    data = read_json(path, DistributionError)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise DistributionError(f"{path}: not a data file of format {FORMAT}")
     return data

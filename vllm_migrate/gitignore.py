@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from vllm_migrate.globs import Matcher, char_set, matcher
 from vllm_migrate.lazy import dataclass
+from vllm_migrate.plainfile import read_plain
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+_LARGEST = 1 << 20
 
 
 def git_top(folder: Path) -> Path | None:
@@ -55,14 +57,35 @@ def relative(path: str, folder: str) -> str:
 
 
 @dataclass(frozen=True)
+class Rule:
+    """One line of an ignore file. literal: the name itself, where the pattern is one; else fits says it.
+
+    named: the pattern is for the last name of a path, wherever it lies. wanted: what matches is not left out.
+    """
+
+    literal: str
+    fits: Callable[[str], bool] | None
+    named: bool
+    folders: bool
+    wanted: bool
+
+    def matches(self, name: str, is_folder: bool) -> bool:
+        if self.folders and not is_folder:
+            return False
+        if self.named:
+            name = name.rpartition("/")[2]
+        return name == self.literal if self.fits is None else self.fits(name)
+
+
+@dataclass(frozen=True)
 class Ignores:
     """The patterns in force in one folder: those of the folder itself after those of all above it.
 
-    `folder` is absolute. A chain: the deepest file that says anything about a name decides.
+    `folder` is absolute. A chain: the deepest file that says anything about a name decides. rules: the last first.
     """
 
     folder: str
-    spec: GitIgnoreSpec
+    rules: tuple[Rule, ...]
     above: Ignores | None
 
     def ignores(self, path: str, is_folder: bool) -> bool:
@@ -70,9 +93,9 @@ class Ignores:
         level: Ignores | None = self
         while level is not None:
             name = relative(path, level.folder)
-            verdict = level.spec.check_file(name + "/" if is_folder else name).include
-            if verdict is not None:
-                return verdict
+            for rule in level.rules:
+                if rule.matches(name, is_folder):
+                    return not rule.wanted
             level = level.above
         return False
 
@@ -80,36 +103,77 @@ class Ignores:
 def add(above: Ignores | None, folder: str, file: str) -> Ignores | None:
     """Return the chain with one more ignore file, whose patterns are relative to `folder`.
 
-    A symbolic link in the place of one is not followed, as Git does not.
+    What is not a plain file of reasonable size is not read; a symbolic link in its place is not followed, as Git
+    does not.
     """
-    if os.path.islink(file):
+    raw = read_plain(file, _LARGEST)
+    if raw is None:
         return above
-    try:
-        with open(file, encoding="utf-8-sig", errors="surrogateescape") as stream:
-            lines = [line for line in stream.read().splitlines() if line.strip() and not line.startswith("#")]
-    except OSError:
-        return above
-    if not lines:
-        return above
-    # Imported only where an ignore file says something: most of a short run's time would go into it.
-    from pathspec import GitIgnoreSpec
+    text = raw.decode("utf-8-sig", "surrogateescape")
+    rules = [rule for line in text.split("\n") if (rule := _rule(line.removesuffix("\r"))) is not None]
+    return Ignores(folder, tuple(reversed(rules)), above) if rules else above
 
+
+def _rule(line: str) -> Rule | None:
+    """Return what a line says, as gitignore(5) has it; None for a comment and for what is no pattern."""
+    body = line.rstrip(" ")
+    if len(body) < len(line) and (len(body) - len(body.rstrip("\\"))) % 2:
+        body += " "
+    if not body or body.startswith("#"):
+        return None
+    wanted = body.startswith("!")
+    body = body[wanted:]
+    folders = body.endswith("/")
+    body = body.removesuffix("/")
+    named = "/" not in body
+    body = body.removeprefix("/")
+    if not body:
+        return None
+    if not any(c in body for c in "*?[\\"):
+        return Rule(body, None, named, folders, wanted)
     try:
-        spec = GitIgnoreSpec.from_lines(lines)
+        return Rule("", _matcher(body, named).fits, named, folders, wanted)
     except ValueError:
-        # git passes over a pattern it cannot read; keep those that can be.
-        spec = GitIgnoreSpec.from_lines([line for line in lines if _readable(line)])
-    return Ignores(folder, spec, above)
+        # Git passes over a pattern it cannot read.
+        return None
 
 
-def _readable(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
+def _matcher(body: str, named: bool) -> Matcher:
+    """Return what matches a pattern. Raises ValueError for one that is none."""
+    out: list[str] = []
+    repeats = i = 0
+    while i < len(body):
+        char = body[i]
+        if char == "*":
+            end = i
+            while body[end : end + 1] == "*":
+                end += 1
+            whole = end - i > 1 and (i == 0 or body[i - 1] == "/") and body[end : end + 1] in ("", "/") and not named
+            repeats += 1
+            if whole and body[end : end + 1] == "/":
+                # Any folders, or none: the slash goes with them.
+                out.append("(?:.*/)?")
+                end += 1
+            else:
+                out.append(".*" if whole else "[^/]*")
+            i = end
+        elif char == "?":
+            out.append("[^/]")
+            i += 1
+        elif char == "[":
+            found = char_set(body, i)
+            if found is None:
+                raise ValueError("a set is not closed")
+            out.append(found[0])
+            i = found[1]
+        else:
+            if char == "\\":
+                i += 1
+                if i == len(body):
+                    raise ValueError("nothing behind the backslash")
+            out.append(re.escape(body[i]))
+            i += 1
+    return matcher("(?s)" + "".join(out), repeats)
 
 
 def chain_above(folder: Path) -> Ignores | None:

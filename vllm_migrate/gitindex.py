@@ -40,7 +40,7 @@ def _is_sha256(folder: Path) -> bool:
         text = (git_common(folder) / "config").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return re.search(r"(?im)^\s*objectformat\s*=\s*sha256\s*$", text) is not None
+    return re.search(r"(?im)^[ \t]*objectformat[ \t]*=[ \t]*sha256[ \t]*\r?$", text) is not None
 
 
 def _entries(raw: bytes, width: int) -> dict[str, bytes]:

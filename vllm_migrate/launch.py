@@ -404,7 +404,7 @@ def script_of(texts: Sequence[str]) -> int | None:
         for j in range(i + 1, len(texts)):
             if not texts[j].startswith(("-", "+")):
                 break
-            if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", texts[j]):
+            if re.fullmatch(r"-[abd-zA-Z]*c[a-zA-Z]*", texts[j]):
                 k = j + 1
                 while k < len(texts) and texts[k].startswith("-"):
                     k += 1

@@ -11,6 +11,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from vllm_migrate import patterns
+from vllm_migrate.datafile import read_json
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.paths import schemas_dir
 from vllm_migrate.versions_key import key, matches
@@ -176,12 +178,8 @@ def _entry(raw: dict[str, Any]) -> Migration:
 def read_file(path: Path) -> list[dict[str, Any]]:
     """Return the entries of one file. Raises MigrationError naming the file where it cannot be used."""
     try:
-        entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["migrations"]
+        entries: list[dict[str, Any]] = read_json(path, MigrationError)["migrations"]
         return entries
-    except OSError as error:
-        raise MigrationError(f"{path}: {error.strerror}") from None
-    except json.JSONDecodeError as error:
-        raise MigrationError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
     except (KeyError, TypeError, AttributeError) as error:
         raise MigrationError(f"{path}: not a migration file: {error}") from None
 
@@ -191,16 +189,22 @@ def validate(path: Path) -> None:
     import jsonschema
 
     schema = json.loads((schemas_dir() / "migration.schema.json").read_text(encoding="utf-8"))
+    data = read_json(path, MigrationError)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise MigrationError(f"{path}: {error.strerror}") from None
-    except json.JSONDecodeError as error:
-        raise MigrationError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
-    problem = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(data))
+        problem = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(data))
+    except RecursionError:
+        raise MigrationError(f"{path}: nested too deeply") from None
     if problem is not None:
         where = "/".join(str(p) for p in problem.absolute_path) or "the file"
         raise MigrationError(f"{path}: {where}: {problem.message}")
+    for entry in data["migrations"]:
+        for case in entry.get("cases", ()):
+            text = case.get("when", {}).get("pattern")
+            try:
+                if text is not None:
+                    patterns.pattern(text)
+            except patterns.PatternError as error:
+                raise MigrationError(f"{path}: {entry['id']}: the pattern cannot be used: {error}") from None
 
 
 def load(extra: Sequence[Path] = ()) -> Migrations:
@@ -220,7 +224,6 @@ def holds(case: Case, target: str, value: Any, present: Iterable[str]) -> bool:
     value: the option's or variable's value, str or a typed value; None where there is none.
     present: the names of the options and variables at the site, in lookup form (see `normal`).
     """
-    import re
 
     if case.target and not matches(case.target, target):
         return False
@@ -232,7 +235,7 @@ def holds(case: Case, target: str, value: Any, present: Iterable[str]) -> bool:
         return False
     if "truthy" in when and truthy(value) is not bool(when["truthy"]):
         return False
-    if "pattern" in when and re.fullmatch(when["pattern"], text) is None:
+    if "pattern" in when and not patterns.fits(when["pattern"], text):
         return False
     if "type" in when and not _is_type(value, when["type"]):
         return False

@@ -17,7 +17,7 @@ from vllm_migrate.text import Source, Span
 _MARK = "vllm-migrate:"
 _COMMENT = regex(
     r"(?P<open>\#|//|<!--|\{\{-?\s*/\*|/\*|;|--|%)\s*vllm-migrate:\s*(?P<what>ignore-file|ignore)\b"
-    r"(?:\s*\[(?P<which>[^\]\r\n]*)\])?"
+    r"(?:\s*\[(?P<which>[^\]\r\n]{0,1000})\])?"
 )
 _CONTINUES = regex(r"\\\s*$")
 

@@ -25,12 +25,12 @@ _MOVING = regex(
 _CHANNEL = regex(r"(?:cu\d{3}|rocm\d{2,3})")
 _CLAUSE = regex(r"(?P<op>===|==|~=|!=|<=|>=|<|>|=|\^|~)?\s*v?(?P<version>\d[\w!+-]*(?:\.[\w!+-]+)*(?:\.\*)?|\*)")
 _WHEEL = regex(
-    r"(?P<name>[A-Za-z0-9_.]+?)-(?P<version>\d[A-Za-z0-9.]*)(?:(?:\+|%2[Bb])(?P<local>[A-Za-z0-9.]+))?"
+    r"(?<![A-Za-z0-9_.])(?P<name>[A-Za-z0-9_.]+)-(?P<version>\d[A-Za-z0-9.]*)(?:(?:\+|%2[Bb])(?P<local>[A-Za-z0-9.]+))?"
     r"-(?P<python>\w+)-(?P<abi>\w+)-(?P<platform>[\w.]+)\.whl"
 )
 _SDIST = regex(r"(?P<name>vllm)-(?P<version>\d[A-Za-z0-9.]*)\.tar\.gz")
 _OWN_INDEX = (
-    r"(?P<rocm>/rocm)?(?:/(?P<what>[0-9a-f]{40}|nightly|v?\d+\.\d+[\w.]*))?"
+    r"(?P<rocm>/rocm)?(?:/(?P<what>[0-9a-f]{40}|nightly|v?\d+\.\d[\w.]*))?"
     r"(?:/(?P<channel>cu\d{3}|rocm\d{2,3}|cpu))?(?=/|$|\s)"
 )
 _COMMAND_END = regex(r"&&|;|\|\||(?<!\\)(?<!\\\r)\n")
@@ -305,8 +305,9 @@ def requirement_of(pin: Pin) -> tuple[RequirementVersion, str] | None:
 
 def _specifier_end(text: str, begin: int) -> int:
     """Return where a specifier ends: before a marker, a hash, an option, a comment."""
-    found = re.compile(r"\s*(?:;|\s--?[a-z]|\s#|$)").search(text, begin)
-    return found.start() if found is not None else len(text)
+    found = re.compile(r";|(?<=\s)--?[a-z]|(?<=\s)#|$").search(text, begin)
+    end = found.start() if found is not None else len(text)
+    return begin + len(text[begin:end].rstrip())
 
 
 def wheel_version(text: str) -> WheelVersion | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from vllm_migrate.carried import Carrier, Packed
 from vllm_migrate.model import Dynamic, Entry, Site, Variable, Word
+from vllm_migrate.patterns import fits
 from vllm_migrate.wrappers import Wrapper, of_image, wrappers
 
 
@@ -55,7 +56,7 @@ def _beside(wrapper: Wrapper, variables: Sequence[Variable]) -> bool:
     if wrapper.beside is None:
         return True
     return any(
-        v.name in wrapper.beside and v.value is not None and re.fullmatch(wrapper.beside[v.name], v.value)
+        v.name in wrapper.beside and v.value is not None and fits(wrapper.beside[v.name], v.value)
         for v in variables
     )
 

@@ -12,7 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from vllm_migrate import patterns
 from vllm_migrate.config import ConfigError
+from vllm_migrate.datafile import read_json
 from vllm_migrate.globs import name_matches
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.paths import schemas_dir
@@ -146,16 +148,17 @@ def validate(path: Path) -> None:
     """Raise ConfigError where a file is not what the schema wants."""
     from vllm_migrate import schemacheck
 
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        raise ConfigError(f"{path}: not JSON: {error}") from None
+    data = read_json(path, ConfigError)
     schema = json.loads((schemas_dir() / "wrapper.schema.json").read_text(encoding="utf-8"))
     for place, text in schemacheck.problems(schema, data):
         where = ".".join(str(p) for p in place)
         raise ConfigError(f"{path}: {where or 'the file'}: {text}")
+    for entry in data["wrappers"]:
+        for name, text in (entry.get("variables") or {}).get("beside", {}).items():
+            try:
+                patterns.pattern(text)
+            except patterns.PatternError as error:
+                raise ConfigError(f"{path}: {entry['id']}: the pattern for {name} cannot be used: {error}") from None
 
 
 @lru_cache(maxsize=1)
@@ -163,7 +166,7 @@ def wrappers() -> tuple[Wrapper, ...]:
     """Return all wrappers, a team's own first."""
     out: list[Wrapper] = []
     for path in (*_extra, *sorted((schemas_dir() / "wrappers").glob("*.json"))):
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path, ConfigError)
         out += [_wrapper(entry) for entry in data["wrappers"]]
     return tuple(out)
 

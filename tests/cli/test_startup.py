@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 HEAVY = (
-    "asyncio", "importlib.metadata", "jsonschema", "libcst", "multiprocessing", "pathspec", "rich", "ruamel",
+    "asyncio", "importlib.metadata", "jsonschema", "libcst", "multiprocessing", "rich", "ruamel",
     "tree_sitter", "difflib", "packaging",
 )  # fmt: skip
 

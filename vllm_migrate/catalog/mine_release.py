@@ -60,7 +60,7 @@ def _python(tree: Tree) -> str | None:
             return found[1].replace(" ", "")
     found = re.search(r"""^requires-python\s*=\s*["'](.+)["']""", tree.read("pyproject.toml"), re.MULTILINE)
     if not found:
-        found = re.search(r"""python_requires\s*=\s*["'](.+?)["']""", tree.read("setup.py"))
+        found = re.search(r"""python_requires\s*=\s*["']([^"'\n]{1,200})["']""", tree.read("setup.py"))
     return found[1].replace(" ", "") if found else None
 
 
@@ -91,7 +91,7 @@ def requirements(lines: list[str]) -> dict[str, str]:
 
     out: dict[str, str] = {}
     for line in lines:
-        text = re.sub(r"\s+#.*$", "", line.strip())
+        text = re.split(r"\s#", line.strip(), maxsplit=1)[0].rstrip()
         if not text or text.startswith(("#", "-")):
             continue
         try:
@@ -138,7 +138,7 @@ def _rocm(tree: Tree) -> str | None:
             if re.match(r"\d", values.get(key, "")):
                 return values[key]
         base = values.get("BASE_IMAGE", "")
-        found = re.search(r"rocm(\d+\.\d+(?:\.\d+)?)", base) or re.search(r"rocm/[^:]+:(\d+\.\d+(?:\.\d+)?)", base)
+        found = re.search(r"rocm(?:/[^:]{1,200}:)?(\d+\.\d+(?:\.\d+)?)", base)
         if found:
             return found[1]
     return None
@@ -150,10 +150,12 @@ def _compiler(tree: Tree) -> dict[str, str | None] | None:
     if not text:
         return None
     floors: dict[str, str | None] = {"gcc": None, "gcc_cuda": None}
-    for found in re.finditer(r"^\s*if\s*\((.*?)\)\s*\n\s*message\(\s*FATAL_ERROR", text, re.MULTILINE | re.DOTALL):
-        condition = found[1]
-        # The match may have begun at an earlier `if`: the condition is what follows the last one.
-        condition = re.split(r"^\s*if\s*\(", condition, flags=re.MULTILINE)[-1]
+    tests = [m.end() for m in re.finditer(r"^[ \t]*if\s*\(", text, re.MULTILINE)]
+    for found in re.finditer(r"\)\s*message\(\s*FATAL_ERROR", text):
+        begin = max((end for end in tests if end <= found.start()), default=None)
+        if begin is None or "\n" not in found[0]:
+            continue
+        condition = text[begin : found.start()]
         version = re.search(r'COMPILER_VERSION\s+VERSION_LESS\s+"?([\d.]+)', condition)
         if version and '"GNU"' in condition:
             floors["gcc_cuda" if "CUDA" in condition else "gcc"] = version[1]

@@ -202,7 +202,9 @@ def _declared_types(tree: Tree) -> dict[str, str]:
         for inner in node.body if isinstance(node, ast.If) else ():
             if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
                 text = ast.unparse(inner.annotation)
-                text = re.sub(r"Optional\[(.+)\]", r"\1 | None", text)
+                at, last = text.find("Optional["), text.rfind("]")
+                if 0 <= at < last:
+                    text = f"{text[:at]}{text[at + len('Optional['):last]} | None{text[last + 1:]}"
                 out[inner.target.id] = "str" if text.startswith("Literal[") else text
     return out
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from vllm_migrate import datafile
 from vllm_migrate.catalog.history import SECTIONS, Attrs, Entries, Facts, at, insert, lifetime
 from vllm_migrate.catalog.options import NO_MATCH, OptionIndex, OptionMatch, normal, spellings
 from vllm_migrate.versions_key import key
@@ -309,12 +309,7 @@ class Catalog:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Return a catalog file. Raises CatalogError for one that is missing, damaged or of another format."""
-    try:
-        data = json.loads(path.read_bytes())
-    except OSError as error:
-        raise CatalogError(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise CatalogError(f"{path}: not JSON: {error}") from error
+    data = datafile.read_json(path, CatalogError)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise CatalogError(f"{path}: not a catalog file of format {FORMAT}")
     return data

@@ -148,7 +148,7 @@ class Tree:
         if found:
             return found[1]
         for text in (self.path.name, self.path.resolve().name):
-            found = re.search(r"v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc|dev)\d+)?)", text)
+            found = re.search(r"v?(\d{1,9}\.\d{1,9}\.\d{1,9}(?:\.\d{1,9})?(?:\.?(?:post|rc|dev)\d+)?)", text)
             if found:
                 return found[1]
         found = re.search(r"""^__version__ = ['"]([^'"]+)['"]""", self.read("vllm/version.py"), re.MULTILINE)

@@ -40,7 +40,7 @@ _SHELL_NAMES = frozenset((".bashrc", ".bash_profile", ".bash_aliases", ".profile
 _SHELL_LINE = regex(r"#!\s*\S*?(?:/|env\s+(?:-S\s+)?)(?:ba|z|da|a|k)?sh\b")
 _PYTHON_LINE = regex(r"#!.*\bpython[0-9.]*\b|#!.*\buv run\b.*")
 _REQUIREMENTS = regex(
-    r"(?:.*[-_.])?(?:requirements|constraints|overrides)(?:[-_.][\w.-]*)?\.(?:txt|in)|(?:requirements|constraints)"
+    r"(?:.{0,255}[-_.])?(?:requirements|constraints|overrides)(?:[-_.][\w.-]{0,255})?\.(?:txt|in)|(?:requirements|constraints)"
 )
 _REQUIREMENT_FOLDERS = ("requirements", "constraints", "deps", "reqs")
 _OTHER_TEMPLATE = regex(r"\.(?!ya?ml\.)[a-z][a-z0-9]*\.tpl$")

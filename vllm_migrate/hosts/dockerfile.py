@@ -352,7 +352,7 @@ class _Reader:
             return
         context = self.context.inside(stage.owner, stage.image)
         line = self.text[instruction.args : instruction.line_end]
-        command = re.sub(r"\d*<<-?([\"']?)\w+\1", "", line).split()
+        command = re.sub(r"\d{0,9}<<-?([\"']?)\w+\1", "", line).split()
         if instruction.heredocs and len(instruction.heredocs) == 1 and plain_heredoc(command):
             body = self._heredoc_body(instruction)
             head = body.text.split("\n", 1)[0]
@@ -382,7 +382,7 @@ class _Reader:
 
     @staticmethod
     def _after_flags(script: Region) -> Region | None:
-        match = re.match(r"(?:--[a-z]+(?:=\S+)?(?:\s|\\\r?\n)+)+", script.text)
+        match = re.match(r"(?:--[a-z]+(?:=(?:[^\s\\]|\\(?!\r?\n))+)?(?:\s|\\\r?\n)+)+", script.text)
         return script if match is None else script.slice(match.end(), len(script.text))
 
     def _healthcheck(self, instruction: Instruction) -> None:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Edit, Piece, Region, Span
 
-_DIRECTIVE = regex(r"[ \t]*#[ \t]*([A-Za-z][A-Za-z0-9]*)[ \t]*=[ \t]*(.+?)[ \t]*$")
+_DIRECTIVE = regex(r"[ \t]*#[ \t]*([A-Za-z][A-Za-z0-9]*)[ \t]*=(.+)$")
 _HEREDOC = regex(r"(?:(?<=\s)|^)\d*<<(-?)([\"']?)([^\s<\"']+)\2(?=\s|$)")
 _QUOTED = regex(r"\\.|(?<!<)(?<!<-)(?:\"(?:\\.|[^\"\\])*\"|'[^']*')", re.DOTALL)
 _WITH_HEREDOC = ("RUN", "COPY", "ADD")
@@ -156,8 +156,8 @@ def _directives(text: str, lines: list[tuple[int, int, int]]) -> tuple[str, int]
         match = _DIRECTIVE.match(text[start:end])
         if match is None:
             return escape, i
-        if match[1].lower() == "escape" and match[2] in ("\\", "`"):
-            escape = match[2]
+        if match[1].lower() == "escape" and match[2].strip(" \t") in ("\\", "`"):
+            escape = match[2].strip(" \t")
     return escape, len(lines)
 
 

@@ -11,9 +11,9 @@ from vllm_migrate.model import fill, is_hole
 from vllm_migrate.text import Piece, Region, Span
 
 REFERENCE = regex(
-    r"\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<name>[A-Za-z_]\w*)(?:(?P<op>:?[-+?]|[#%/]+)(?P<word>(?:[^{}]|\{[^{}]*\})*))?\})"
+    r"\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<name>[A-Za-z_]\w*)(?:(?P<op>:?[-+?]|[#%/]{1,2})(?P<word>(?:[^{}]|\{[^{}]*\})*))?\})"
 )
-_VERSION = regex(r"\d+(?:\.\d+)+")
+_VERSION = regex(r"(?<!\d)\d+(?:\.\d+)+")
 _CHANNEL = regex(r"cu\d{2,3}\b|rocm\d|/(?:cpu|xpu)\b|nightly")
 _PLAIN = regex(r"[^\s\"'\\$]*")
 

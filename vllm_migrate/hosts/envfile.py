@@ -108,7 +108,7 @@ def read(region: Region, context: Context) -> Reading:
             pin = Pin(region, inside, home, kind="image", text=text, name=name, owner=context.owner)
             pin.locked = "has a digest" if "@sha256:" in text else ""
             out.pins.append(pin)
-        elif exact and not holes and _TAG.fullmatch(name) and re.fullmatch(r"v?\d+\.\d+\.\d+[\w.-]*", text):
+        elif exact and not holes and _TAG.fullmatch(name) and re.fullmatch(r"v?\d+\.\d+\.\d[\w.-]*", text):
             out.pins.append(Pin(region, inside, home, kind="image", text=text, name=name, owner=context.owner))
         out.variables.append(variable)
     carried = carried_site(out.variables, "", NAME, context.owner)

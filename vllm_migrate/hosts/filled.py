@@ -30,7 +30,7 @@ def _holes(item: Item) -> None:
     text = getattr(item, name, None)
     if not isinstance(text, str) or not any(is_hole(c) for c in text):
         return
-    found = re.findall(r"\$\{[^}]*\}|\$\([^)]*\)|\$\w+|`[^`]*`", _spelled(item))
+    found = re.findall(r"\$\{[^}]{0,500}\}|\$\([^)]{0,500}\)|\$\w+|`[^`]*`", _spelled(item))
     letters = [c for c in text if is_hole(c)]
     holes = found if len(found) == len(letters) else ["$"] * len(letters)
     order = iter(range(len(letters)))

@@ -16,11 +16,13 @@ from vllm_migrate.text import Edit, Piece, Region, Span
 
 NAME = "groovy"
 
-_TOKEN = regex(r"//[^\r\n]*|/\*.*?\*/|'''|\"\"\"|'|\"|[{}]", re.S)
+_TOKEN = regex(r"//[^\r\n]*|/\*.*?(?:\*/|\Z)|'''|\"\"\"|'|\"|[{}]", re.S)
 _HOLE = regex(r"\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[A-Za-z_][\w.]*")
 _ESCAPE = regex(r"\\(?:u+[0-9a-fA-F]{4}|\r?\n|.)", re.S)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-_RUNS = regex(r"(?:^|[^\w.])sh[ \t]*\(?[ \t]*(?:[\w]+[ \t]*:[ \t]*[^,\r\n]*,[ \t]*)*(?:script[ \t]*:[ \t]*)?$")
+_RUNS = regex(
+    r"(?:^|[^\w.])sh[ \t]*(?:\([ \t]*)?(?:\w{1,60}[ \t]*:[^,\r\n]{0,200},[ \t]*){0,9}(?:script[ \t]*:[ \t]*)?$"
+)
 _SETS = regex(r"(?:^|[\n;{])[ \t]*(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*$")
 
 _REFERENCE = regex(r"[\w.-]+(?:[:/][\w.-]+)*:[\w.-]+(?:@sha256:[0-9a-f]+)?")
@@ -120,7 +122,7 @@ def _literals(text: str) -> Iterator[Literal]:
         at = match.end()
         if token == "{":
             word = re.search(
-                r"(\w+)[ \t]*(?:\([^()\r\n]*\))?[ \t]*$", text[max(0, match.start() - 120) : match.start()]
+                r"(?<!\w)(\w+)[ \t]*(?:\([^()\r\n]*\)[ \t]*)?$", text[max(0, match.start() - 120) : match.start()]
             )
             blocks.append(word[1] if word is not None else "")
         elif token == "}":

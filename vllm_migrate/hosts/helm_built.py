@@ -23,7 +23,7 @@ from vllm_migrate.text import Edit, Region, Span, line_end, line_start, next_lin
 _OPTION = regex(r"--[A-Za-z]")
 _BUILDS = regex(r"\b(?:append|prepend|list|printf|concat|mustAppend)\b")
 _JOINTS = frozenset(("&&", "||", ";", "|", "&"))
-_PRINT = regex(r"\{\{-?\s*(.*?)\s*-?\}\}", re.S)
+_PRINT = regex(r"\{\{-?\s*(?!\s)(.*?)-?\}\}", re.S)
 
 
 @dataclass
@@ -127,7 +127,7 @@ def _body(region: Region, mask: Mask, home: ActionHome, actions: Sequence[Action
                 scope.known[variable] = made
         else:
             shown = _PRINT.fullmatch(raw)
-            made = words_of(shown[1], action.start + shown.start(1), {}) if shown is not None else None
+            made = words_of(shown[1].rstrip(), action.start + shown.start(1), {}) if shown is not None else None
             scope.done += [made] if made is not None else []
         for word in made or ():
             makers.setdefault(word.span, action)

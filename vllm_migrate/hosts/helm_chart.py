@@ -13,7 +13,7 @@ from vllm_migrate.hosts.yaml_tree import Node, parse
 from vllm_migrate.lazy import dataclass, regex
 
 _PLACES = ("", "../", "../../", "../../../")
-_NAMED = regex(r"(?:^|/)(?:[^/]*values[^/]*|(?:environments?|envs?|values|ci)/(?:[^/]+/)?[^/]+)\.ya?ml$", re.I)
+_NAMED = regex(r"(?:^|/)(?:(?=[^/]*values)|(?:environments?|envs?|values|ci)/(?:[^/]+/)?)[^/]+\.ya?ml$", re.I)
 
 
 class Defaults:
@@ -88,7 +88,7 @@ class Printed:
 _SPELLED = regex(r"(?<![\w-])--([a-z][a-z0-9]*(?:[-_][a-z0-9]+)*)")
 _TAKEN = regex(r"\.([A-Za-z_]\w*)")
 _COMPOSED = regex(r"\bprintf\s+(\"(?:[^\"\\\n]|\\.)*\")")
-_GUARD = regex(r"\{\{-?\s*(?:else\s+)?(?:if|with)\s+([^{}]*?)-?\}\}")
+_GUARD = regex(r"\{\{-?\s*(?:else\s+)?(?:if|with)\s([^{}]*?)-?\}\}")
 _COMPARES = regex(r"\b(?:eq|ne|gt|lt|ge|le|not|or|hasKey|kindIs|typeIs|empty|contains|default)\b")
 _GUARDED = regex(r"[.$]([A-Za-z_]\w*)(?![\w.])")
 _MOST = 60

@@ -13,9 +13,9 @@ from vllm_migrate.model import HOLE
 from vllm_migrate.text import Span
 
 _TOKEN = regex(r"\"(?P<text>(?:[^\"\\\n]|\\.)*)\"|`(?P<raw>[^`]*)`|(?P<mark>[()|])|(?P<name>[^\s()|\"`]+)")
-_FORMAT = regex(r"%%|%[-+#0 ]*\d*(?:\.\d+)?[a-zA-Z]")
-_SET = regex(r"\{\{-?\s*(\$\w+)\s*:?=\s*(.*?)\s*-?\}\}", re.S)
-_PRINT = regex(r"\{\{-?\s*(.*?)\s*-?\}\}", re.S)
+_FORMAT = regex(r"%%|%[-+#0 ]*(?:[1-9]\d*)?(?:\.\d+)?[a-zA-Z]")
+_SET = regex(r"\{\{-?\s*(\$\w+)\s*:?=\s*(?!\s)(.*?)-?\}\}", re.S)
+_PRINT = regex(r"\{\{-?\s*(?!\s)(.*?)-?\}\}", re.S)
 _PASSES = frozenset(("toString", "quote", "squote", "trim", "toStrings", "compact", "uniq"))
 """What prints the words it is given, one by one."""
 
@@ -43,19 +43,19 @@ class _Expr:
 def assignment(raw: str) -> tuple[str, int, str] | None:
     """Return the variable that an action sets, and where its expression starts and how it reads."""
     found = _SET.fullmatch(raw)
-    return (found[1], found.start(2), found[2]) if found is not None else None
+    return (found[1], found.start(2), found[2].rstrip()) if found is not None else None
 
 
 def printed(raw: str, start: int) -> Made | None:
     """Return the one word that an action prints, None where it holds no text or may print several."""
     shown = _PRINT.fullmatch(raw)
-    made = words_of(shown[1], start + shown.start(1), {}) if shown is not None else None
+    made = words_of(shown[1].rstrip(), start + shown.start(1), {}) if shown is not None else None
     return made[0] if made is not None and len(made) == 1 and not made[0].splits else None
 
 
 def variables_of(expression: str) -> set[str]:
     """Return the variables that an expression names."""
-    return set(re.findall(r"\$\w+", re.sub(r"\"(?:[^\"\\\n]|\\.)*\"|`[^`]*`", "", expression)))
+    return set(re.findall(r"\$\w+", re.sub(r"\"(?:[^\"\\\n]|\\.){0,2000}\"|`[^`]{0,2000}`", "", expression)))
 
 
 def words_of(text: str, start: int, known: Mapping[str, Sequence[Made]]) -> list[Made] | None:

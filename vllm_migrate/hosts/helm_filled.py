@@ -9,9 +9,10 @@ from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.yaml_tree import Node, parse
 from vllm_migrate.lazy import regex
 
-_ACTION = regex(r"\{\{-?\s*(.*?)\s*-?\}\}", re.S)
+_ACTION = regex(r"\{\{-?\s*(?!\s)(.{0,1000}?)-?\}\}", re.S)
 _VALUE = regex(r"\$?\.(Values|Chart)((?:\.[A-Za-z_]\w*)+)$")
 _INCLUDE = regex(r"include\s+\"([^\"]+)\"\s+[$.]\w*$")
+_END = regex(r"\{\{-?\s*end\s*-?\}\}")
 _FORMAT = regex(r"%[sdv]")
 _PASSES = frozenset(("quote", "squote", "toString", "trim", "lower"))
 
@@ -91,11 +92,12 @@ def _template(name: str, context: Context, depth: int) -> str | None:
     if reader is None or names is None:
         return None
     folder = "../" * context.path.split("templates/")[-1].count("/")
-    define = re.compile(r"\{\{-?\s*define\s+\"" + re.escape(name) + r"\"\s*-?\}\}(.*?)\{\{-?\s*end\s*-?\}\}", re.S)
+    define = re.compile(r"\{\{-?\s*define\s+\"" + re.escape(name) + r"\"\s*-?\}\}")
     for file in names(folder or ".")[:60]:
         text = (reader(folder + file) or "") if file.endswith(".tpl") else ""
         found = define.search(text) if name in text else None
-        if found is not None:
-            shown = filled(found[1].strip(), context, depth + 1)
+        end = _END.search(text, found.end()) if found is not None else None
+        if found is not None and end is not None:
+            shown = filled(text[found.end() : end.start()].strip(), context, depth + 1)
             return shown if "{{" not in shown and "\n" not in shown else None
     return None

@@ -210,7 +210,7 @@ def _environment(region: Region, setting: Setting, unit: Unit) -> None:
 
 def _supervised_environment(region: Region, setting: Setting, unit: Unit) -> None:
     """Read `environment=A="1",B="2"` of a supervisor program."""
-    pattern = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>\"[^\"]*\"|'[^']*'|[^,\s]*)")
+    pattern = re.compile(r"(?<!\w)(?P<name>[A-Za-z_]\w*)=(?P<value>\"[^\"]*\"|'[^']*'|[^,\s]*)")
     found = list(pattern.finditer(region.text, setting.value, setting.end))
     spans = [Span(m.start(), m.end()) for m in found]
     listing = Listing(region.text, spans, setting.value, newline=region.source.newline, blanks="")
@@ -313,10 +313,10 @@ def _setup_cfg(region: Region, context: Context) -> Reading:
     """Read the requirement lists of `[options]` and `[options.extras_require]`."""
     out = Reading()
     pattern = re.compile(
-        r"^(?P<key>[\w-]+)[ \t]*=[ \t]*(?:\r?\n)?(?P<body>(?:[^\r\n]*(?:\r?\n(?=[ \t]+\S))?)+)", re.M
+        r"^(?P<key>[\w-]+)[ \t]*=[ \t]*(?![ \t])(?:\r?\n)?(?P<body>[^\r\n]*(?:\r?\n(?=[ \t]+\S)[^\r\n]*)*)", re.M
     )
     section = ""
-    for match in re.finditer(r"^\[(?P<name>[^\]]+)\]|" + pattern.pattern, region.text, re.M):
+    for match in re.finditer(r"^\[(?P<name>[^\]\r\n]+)\]|" + pattern.pattern, region.text, re.M):
         if match["name"]:
             section = match["name"]
             continue

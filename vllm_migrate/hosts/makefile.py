@@ -21,7 +21,7 @@ _ASSIGN = regex(
     r"^(?:export[ ]+|override[ ]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*(?P<op>::?:?|\?|\+)?=[ \t]*", re.M
 )
 _MAKE = regex(r"\$(?:\$|\((?P<round>(?:[^()]|\([^()]*\))*)\)|\{(?P<curly>[^{}]*)\}|[@<^?*+%|])")
-_JUST = regex(r"\{\{(?!\{)\s*(?P<name>.*?)\s*\}\}")
+_JUST = regex(r"\{\{(?!\{)\s*(?!\s)(?P<name>.{0,1000}?)\}\}")
 _NAMED = regex(r"[A-Za-z_]\w*")
 _LONE = regex(_MAKE.pattern + "|" + _JUST.pattern)
 
@@ -266,7 +266,7 @@ def _guest(region: Region, start: int, end: int, just: bool) -> Region:
         if match[0] == "$$":
             piece("$", begin, stop, False)
             continue
-        inside = match["name"] if just else match["round"] or match["curly"] or ""
+        inside = match["name"].rstrip() if just else match["round"] or match["curly"] or ""
         name = inside if _NAMED.fullmatch(inside) and inside not in taken else f"_part_{len(spelled)}"
         spelled.setdefault("${" + name + "}", match[0])
         piece("${" + name + "}", begin, stop, False)

@@ -13,10 +13,10 @@ Row = tuple[int, int, int]
 """Where a line begins and ends, and where the next one begins."""
 
 _FENCE = regex(
-    r"(?P<lead>(?:[ \t]|>[ \t]?)*(?:(?:[-*+]|\d+[.)])[ \t]+)?)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)$"
+    r"(?P<lead>[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?)(?P<fence>`{3,}|~{3,}(?!~))[ \t]*(?![ \t])(?P<info>[^`\r\n]*)$"
 )
 _DIRECTIVE = regex(
-    r"(?P<lead>[ \t]*)\.\. (?:code-block|code|sourcecode|prompt|highlight)::[ \t]*(?P<info>[^\r\n]*)$"
+    r"(?P<lead>[ \t]*)\.\. (?:code-block|code|sourcecode|prompt|highlight)::[ \t]*(?![ \t])(?P<info>[^\r\n]*)$"
 )
 _OPTION = regex(r"[ \t]+:[\w-]+:")
 
@@ -52,7 +52,7 @@ def markdown_blocks(text: str) -> Iterator[Block]:
         fence, lead = match["fence"], match["lead"]
         quotes = lead.count(">")
         width = len(lead.replace("\t", "    ")) if not quotes else len(lead) - lead.rfind(">") - 1
-        close = re.compile(rf"(?:[ \t]|>[ \t]?)*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$")
+        close = re.compile(rf"[ \t>]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$")
         block = Block(_language(match["info"]), match["info"])
         begin = i
         ends = re.compile(rf"(?P<code>[^{re.escape(fence[0])}]*\S[ \t]+){re.escape(fence)}[ \t]*$")

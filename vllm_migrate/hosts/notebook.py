@@ -29,7 +29,7 @@ _MAGIC = regex(
 _ASSIGNED = regex(r"[ \t]*[A-Za-z_][\w., \t\[\]'\"]*=[ \t]*(?P<bang>!|%(?=[A-Za-z]))")
 _ENV = regex(
     r"[ \t]*(?P<magic>%(?:set_)?env[ \t]+)(?P<name>[A-Za-z_]\w*)(?P<is>[ \t]*=[ \t]*|[ \t]+)"
-    r"(?P<value>\S[^\r\n]*?)[ \t]*$"
+    r"(?P<value>\S(?:[^\r\n]*[^ \t\r\n])?)[ \t]*$"
 )
 _OTHER = regex(r"[ \t]*%[A-Za-z]|[ \t]*\?\??[A-Za-z]|[ \t]*[\w.]+\?\??[ \t]*$")
 _BRACED = regex(r"\{\{|\}\}|\{(?P<name>[A-Za-z_][\w.]*(?:\[[^\]{}]*\]|\([^(){}]*\))?)\}")

@@ -26,13 +26,13 @@ _LOOKED_FOR = frozenset(
     )
 )  # fmt: skip
 _ALSO = regex(
-    r"\b(?:\w*requirements|dependencies|envs?|environment)[\"']?[ \t]*(?::[^=\n]*)?=(?!=)|[\"']dependencies[\"']"
-    r"|environ\b[ \t]*(?:\[[^\]\n]*\][ \t]*=(?!=)|\.(?:update|setdefault|pop)\b)|\.env\("
+    r"\b(?:\w*requirements|dependencies|envs?|environment)[\"']?[ \t]*(?::[^=\n]{0,300})?=(?!=)|[\"']dependencies[\"']"
+    r"|environ\b[ \t]*(?:\[[^\]\n]{0,300}\][ \t]*=(?!=)|\.(?:update|setdefault|pop)\b)|\.env\("
     r"|\bsystem\b[ \t]*[(\n]|\bimport system\b"
     r"|[\"']cuda[\"':]|\.cuda\b|\bsh\.|\b(?:exec|spawn)[lv]\w*\(|\.(?:post|request|stream|put|async_post)\("
-    r"|[\"'][A-Z]\w*(?:Model|For[A-Z]\w*|LMHead\w*|Speculator|Embedding)[\"']"
+    r"|[\"'][A-Z]\w{0,99}(?:Model|For[A-Z]\w{0,99}|LMHead\w{0,99}|Speculator|Embedding)[\"']"
 )
-_HELD = regex(r"\.(\w+)[ \t]*(?::[^=\n]*)?\+?=[ \t]*(?:[\[{(\"']|f[\"']|dict\(|list\()")
+_HELD = regex(r"\.(\w+)[ \t]*(?::[^=\n]{0,300})?\+?=[ \t]*(?:[\[{(\"']|f[\"']|dict\(|list\()")
 _GLOBAL = regex(r"(?m)^[ \t]*(?:global|nonlocal)[ \t]+(.*)")
 _STAR = regex(r"(?m)^[ \t]*from[ \t]+\S+[ \t]+import[ \t]*\*")
 

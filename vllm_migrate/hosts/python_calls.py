@@ -18,7 +18,7 @@ from vllm_migrate.text import Edit
 _KEBAB = regex(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?:\.[\w-]+)*")
 _KEYWORD = regex(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _ARGUMENTS = regex(r"(?:\w+_)?vllm_(?:engine_|serve_|server_)?(?:args|kwargs)")
-_OURS = regex(r"(?i)\w*vllm\w*(?:config|args|settings|options)")
+_OURS = regex(r"(?i)(?=\w*vllm)\w*(?:config|args|settings|options)")
 
 
 def read_calls(module: Module, maps: Maps) -> Iterator[tuple[Site, ast.AST]]:

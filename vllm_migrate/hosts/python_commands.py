@@ -16,7 +16,7 @@ from vllm_migrate.lazy import regex
 from vllm_migrate.model import Pin, Replace, Site, Variable, Word
 from vllm_migrate.text import Edit, Span
 
-_OURS = regex(r"(?i)(?:\w+_)?vllm_(?:\w+_)?(?:args|arguments|argv|flags|options|opts|params)")
+_OURS = regex(r"(?i)(?=(?:\w+_)?vllm_)\w*_(?:args|arguments|argv|flags|options|opts|params)")
 
 
 def read_lists(module: Module, lists: Lists) -> Iterator[tuple[Site, ast.AST, Build | None]]:

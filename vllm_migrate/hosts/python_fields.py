@@ -17,7 +17,7 @@ from vllm_migrate.text import Edit, Span
 _BODIES = frozenset({"extra_body", "extra_args"})
 _SENDS = frozenset({"post", "request", "stream", "put", "async_post"})
 _ANSWER = regex(r"(?i)(?:message|delta|msg|choice|chunk|resp(?:onse)?|answer|output|result|completion)s?$")
-_PATH = regex(r"(?<![/:])(/[a-z][\w/-]*)$")
+_PATH = regex(r"(?<![/:])(/[a-z][\w/-]{0,300})$")
 
 
 def read_fields(module: Module, maps: Maps) -> Iterator[Mention]:

@@ -20,7 +20,9 @@ from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import CannotRender, Change, Mention, Remove, Replace
 from vllm_migrate.text import Edit, Span
 
-_MODEL_CLASS = regex(r"[A-Z][A-Za-z0-9_]*(?:Model|For[A-Z][A-Za-z0-9]*|LMHead[A-Za-z]*|Speculator|Embedding)")
+_MODEL_CLASS = regex(
+    r"[A-Z][A-Za-z0-9_]{0,99}(?:Model|For[A-Z][A-Za-z0-9]{0,99}|LMHead[A-Za-z]{0,99}|Speculator|Embedding)"
+)
 _FORMAT = regex(r"\{\{|\}\}|\{[^{}]*\}")
 _EXPORTED = frozenset({"Gauge", "Counter", "Histogram", "Summary", "Info", "Enum"})
 
@@ -132,7 +134,7 @@ class ImportContainer:
         commas: list[int | None] = []
         for i, span in enumerate(spans):
             until = spans[i + 1].start if i + 1 < len(spans) else close
-            at = re.compile(r"(?:[\s\\]|#[^\r\n]*)*,").match(text, span.end, until)
+            at = re.compile(r"(?:[\s\\]|#[^\r\n]*(?=[\r\n]|\Z))*,").match(text, span.end, until)
             commas.append(at.end() - 1 if at else None)
         bracket = Bracket(text, self.module.region.source.newline, "list", start, close, spans, commas)
         return bracket.edits({i for i, a in enumerate(node.names) if a in aliases}, {}, {})

@@ -25,7 +25,7 @@ _IMAGE = regex(
     r"(?:docker://)?[a-z0-9][\w.-]*(?::\d+)?(?:/[a-z0-9][\w.-]*)*(?::[\w][\w.-]*)?(?:@sha256:[0-9a-f]+)?",
     re.ASCII,
 )
-_WHEEL = regex(r"https?://\S+\.(?:whl|tar\.gz)(?:#\S*)?")
+_WHEEL = regex(r"https?://[^\s#]+\.(?:whl|tar\.gz)(?:#\S*)?")
 _REQUIREMENT = regex(r"[A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[<>=!~@].*)?$", re.DOTALL)
 _PYTHON_KEYWORDS = frozenset({"python_version", "add_python"})
 _BUILDERS = frozenset({"debian_slim", "micromamba", "Image", "from_dockerfile"})

@@ -160,7 +160,7 @@ def _lines_edit(module: Module, statement: ast.stmt, staying: list[ast.stmt], bl
         start, _ = line_span(module, mates[0])
         _, end = line_span(module, mates[-1])
         behind = text[module.span(mates[-1]).end : end]
-        if text[start : module.span(mates[0]).start].strip() or not re.fullmatch(r"[ \t]*;?[ \t]*(?:#.*)?", behind):
+        if text[start : module.span(mates[0]).start].strip() or not re.fullmatch(r"[ \t]*(?:;[ \t]*)?(?:#.*)?", behind):
             raise CannotRender("the statement shares its line with other code")
         return Edit(start, _line_after(text, module.span(mates[-1]).end), "")
     later = [m for m in staying if m.lineno > statement.lineno or module.span(m).start > span.start]

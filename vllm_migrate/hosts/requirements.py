@@ -155,7 +155,7 @@ def _read_line(
                 _requirement(region, home, context, out, at, value, reason, (start, end))
         return
     # what follows the requirement: hashes and per-requirement options, perhaps on continued lines
-    more = re.search(r"\s*\\\r?\n|\s--[a-z]", body)
+    more = re.search(r"(?<!\s)\s*\\\r?\n|\s--[a-z]", body)
     head = body[lead : more.start() if more else len(body)].rstrip()
     tail = body[more.start() :] if more else ""
     if "--hash" in tail:

@@ -12,7 +12,7 @@ from vllm_migrate.text import Region, Span
 from vllm_migrate.wrappers import spoken
 
 _MADE = regex(
-    r"(?<![\w$-])([A-Za-z_]\w*)(?:\[[^\]\n]*\]\+?=|\+?=|[ \t]*\([ \t]*\))|(?:function|for|select)[ \t]+([\w.:-]+)"
+    r"(?<![\w$-])([A-Za-z_]\w*)(?:\[[^\]\n]{0,300}\]\+?=|\+?=|[ \t]*\([ \t]*\))|(?:function|for|select)[ \t]+([\w.:-]+)"
     r"|\$\{([A-Za-z_]\w*):?="
 )
 _READ = regex(r"\b(?:read|mapfile|readarray|getopts|printf[ \t]+-v)\b([^\n;|&<]*)")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vllm_migrate.hosts.shell_script import Script
 
 _VERSION_TEST = regex(
-    r"sort\s+(?:-\w+\s+)*-\w*V|__version__|vllm\s+--version|vllm\s+-v\b|compare-versions"
+    r"sort\s+(?:-\w+\s+){0,9}-\w*V|__version__|vllm\s+--version|vllm\s+-v\b|compare-versions"
     r"|\b\w*ver(?:sion)?_?(?:lte?|gte?|le|ge|eq|at_least|less|greater|compare|cmp)\b",
     re.IGNORECASE,
 )
@@ -48,10 +48,11 @@ def guard(script: Script, node: Node | None) -> str:
 
 def _tells_version(script: Script, hole: Hole) -> bool:
     """Tell whether an expansion is a version that decides between vLLM releases."""
-    if hole.name and re.search(r"vllm\w*ver|^ver(sion)?$", hole.name, re.IGNORECASE):
+    name = hole.name.lower()
+    if name in ("ver", "version") or "ver" in name.partition("vllm")[2]:
         return True
     for binding in script.bindings.get(hole.name, ()):
         text = script.text[binding.assignment.start : binding.assignment.end]
-        if "vllm" in text and re.search(r"version|pip\S* show|pip\S* freeze", text):
+        if "vllm" in text and re.search(r"version|pip\S{0,20} (?:show|freeze)", text):
             return True
     return False

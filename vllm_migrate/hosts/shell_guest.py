@@ -79,7 +79,7 @@ def _starts(text: str) -> bool:
 def _given_as_config(text: str, path: str) -> bool:
     """Tell whether the script hands a file it writes to a launch as its configuration."""
     name = re.escape(path.rpartition("/")[2])
-    return re.search(rf"--config[ \t=]+[\"']?(?:[^\s\"']*/)?{name}(?=[\s\"';&|)\\]|$)", text) is not None
+    return re.search(rf"--config[ \t=]+[\"']?(?:[^\s\"']{{0,400}}/)?{name}(?=[\s\"';&|)\\]|$)", text) is not None
 
 
 def _read(kind: str, path: str, region: Region, context: Context) -> Reading | None:

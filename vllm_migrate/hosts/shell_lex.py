@@ -26,7 +26,7 @@ _SINGLE_RUN = regex(r"[^'\ue000-\uf8ff]+")
 _HEREDOC_RUN = regex(r"[^\\$`\ue000-\uf8ff]+")
 _RAW_RUN = regex(r"[^\ue000-\uf8ff]+")
 _LINE_RUN = regex(r"[^\\$`\ue000-\uf8ff\n]+\n?")
-_NOTHING = regex(r"\s*(#[^\n]*\s*)?")
+_NOTHING = regex(r"\s*(?:#[^\n]*(?:\n\s*)?)?")
 
 Nested = Callable[[int], "tuple[int, Any] | None"]
 """Given the offset after `$(`, returns the offset of its `)` and the parsed script, or None."""

@@ -15,7 +15,7 @@ from vllm_migrate.text import Span
 
 _METRIC = regex(r"(?<![\w/.-])vllm:[a-z][a-z0-9_]+(?![\w/.:-])")
 _ADDRESS = regex(
-    r"(?:https?://[^/\s\"']+|(?<![\w/])(?:[\w.-]+|[\ue000-\uf8ff]):(?:\d+|[\ue000-\uf8ff])|^[\ue000-\uf8ff])(/[\w./-]*[\w-])"
+    r"(?:https?://[^/\s\"']+|(?<![\w/.-])(?:[\w.-]+|[\ue000-\uf8ff]):(?:\d+|[\ue000-\uf8ff])|^[\ue000-\uf8ff])(/[\w./-]*[\w-])"
 )
 _CLIENTS = frozenset(("curl", "wget", "http", "https", "xh", "hey", "ab", "wrk"))
 

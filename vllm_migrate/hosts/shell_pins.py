@@ -36,7 +36,7 @@ _COMPILER_VARIABLES = frozenset(("CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN", "CMAK
 _COMPILER = regex(r"(?:^|/)(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(?:-[\d.]+)?$")
 _DEFINE = regex(r"-DCMAKE_(?:C|CXX|CUDA)_(?:STANDARD|COMPILER|HOST_COMPILER)(?::\w+)?=([^\s\"']+)")
 _IMAGE = regex(r"(?:[\w.-]+(?::\d+)?/)*[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]+)?")
-_GIT_REF = regex(r"git\+[^#\s]*?(?:\.git|/[\w.-]+)@([^#\s]+)")
+_GIT_REF = regex(r"git\+[^#\s]{0,500}?(?:\.git|/[\w.-]{1,200})@([^#\s]+)")
 _VERSION = regex(r"\d")
 
 _IMAGE_OPTIONS = ("--image", "--container-image", "--docker-image")
@@ -350,7 +350,7 @@ def _project(shown: str) -> str:
     named = re.match(r"([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*@", shown)
     if named:
         return named.group(1)
-    address = re.search(r"git\+[^#@\s]*/([\w.-]+?)(?:\.git)?(?:[@#]|$)", shown.replace("//git@", "//"))
+    address = re.search(r"git\+[^#@\s]{0,500}/([\w.-]{1,200}?)(?:\.git)?(?:[@#]|$)", shown.replace("//git@", "//"))
     return address.group(1) if address else ""
 
 

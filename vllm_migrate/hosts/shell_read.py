@@ -42,7 +42,7 @@ _UNSPLIT = "quotes inside a variable that the shell only splits at blanks"
 _LAUNCHY = regex(r"vllm")
 _FROM = regex(r"\$\{[@*]:[ ]?(\d+)\}")
 _OPTION = regex(r"--[a-z][\w-]*=")
-_TYPED = regex(r"\s*(?:\\[nr]|\\015|\^M|[\r\n])+$")
+_TYPED = regex(r"\s{0,20}(?:\\[nr]|\\015|\^M|[\r\n]){1,20}$")
 """The return key, as `screen -X stuff` is given it."""
 
 

@@ -7,7 +7,7 @@ import re
 from vllm_migrate.lazy import dataclass, regex
 
 _NAME = regex(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-_AT = regex(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*@\s*(?=[a-z+]+:|\.|/|\$)")
+_AT = regex(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\]\s*)?@\s*(?=[a-z+]+:|\.|/|\$)")
 _GIT_REF = regex(r"(?<=[^/@])@(?P<ref>[^@#/\s][^@#\s]*?)(?=#|\s|$)")
 
 
@@ -35,7 +35,7 @@ def read_spec(text: str) -> Spec | None:
     if url is not None and "://" in url[0]:
         if re.match(r"(?:git|hg|svn|bzr)\+", url[0]):
             if not name:
-                egg = re.search(r"#(?:.*&)?egg=([A-Za-z0-9._-]+)", url[0])
+                egg = re.search(r"(?:^|&)egg=([A-Za-z0-9._-]+)", url[0].partition("#")[2])
                 name = egg[1] if egg else ""
             scheme = url[0].index("://") + 3
             slash = url[0].find("/", scheme)

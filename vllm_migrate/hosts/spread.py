@@ -59,7 +59,8 @@ def spread(reading: Reading, source: Source) -> None:
                 spread_in[id(variable)] = variable, count + 1
         site.words = words
     for variable, count in spread_in.values():
-        uses = len(re.findall(rf"\$(?:\{{{variable.name}\}}|\({variable.name}\)|{variable.name}\b)", source.text))
+        name = re.escape(variable.name)
+        uses = len(re.findall(rf"\$(?:\{{{name}\}}|\({name}\)|{name}\b)", source.text))
         if uses > count:
             for word in known[id(variable)]:
                 word.locked = word.locked or f"{variable.name} is used elsewhere too"

@@ -17,8 +17,8 @@ from vllm_migrate.text import Piece, Region, Span, line_start
 
 NAME = "template"
 
-_ACTION = regex(r"\{\{.*?\}\}|\{%.*?%\}")
-_LEAD = regex(r"(?:[\s;&|({]|exec\b|nohup\b|sudo\b|[A-Za-z_]\w*=\S*)*")
+_ACTION = regex(r"\{\{.{0,1000}?\}\}|\{%.{0,1000}?%\}")
+_LEAD = regex(r"(?:[\s;&|({]|exec\b|nohup\b|sudo\b|[A-Za-z_]\w*=\S*(?!\S))*")
 _STARTS = regex(r"\bvllm serve\b|vllm\.entrypoints\.")
 
 

@@ -396,7 +396,7 @@ class Reader:
             return
         if node.kind == "string" and not re.search(r"\s", raw):
             name = raw.partition(":")[0]
-            if ":" in raw and "://" not in raw and is_server_image(re.sub(r"\$\{[^}]*\}", "x", name)):
+            if ":" in raw and "://" not in raw and is_server_image(re.sub(r"\$\{[^}]{0,500}\}", "x", name)):
                 self._pin(node, self.context.owner)
             return
         context = self.context

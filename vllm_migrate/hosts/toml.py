@@ -264,7 +264,7 @@ class _Reader:
     def _key_after(self, entry: Entry, change: InsertText) -> Edit:
         """Write a further requirement as a further key of the table."""
         spec = read_spec(change.text)
-        match = re.fullmatch(r"[\w.-]+(\[[^\]]*\])?\s*(.*)", change.text)
+        match = re.fullmatch(r"[\w.-]+(?![\w.-])(\[[^\]]*\])?\s*(?!\s)(.*)", change.text)
         if change.kind != "requirement" or spec is None or spec.kind != "requirement" or match is None:
             raise CannotRender("only a plain requirement can be a key of this table")
         version = match[2] or "*"

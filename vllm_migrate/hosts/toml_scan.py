@@ -123,7 +123,7 @@ def inner(text: str, quote: str) -> str | None:
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _INLINE = rf"(?:{_QUOTED}|[^\x22'#\\])+"
 _LOCK_LINE = regex(
-    rf'(?:#.*)?|\[\[?(?:{_QUOTED}|[\w.-])+\]\]?|(?:[\w.-]+|{_QUOTED}) = {_INLINE}|[ \t]+{_INLINE}|\]', re.ASCII
+    rf'(?:#.*)?|\[\[?(?:{_QUOTED}|[\w.-])+\]\]?|(?:[\w.-]+|{_QUOTED}) = {_INLINE}|[ \t]{_INLINE}|\]', re.ASCII
 )
 _LOCK_KEY = regex(r'(name|version) = "([^"\\]*)"')
 

@@ -14,7 +14,7 @@ from vllm_migrate.text import Piece, Region, Span
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "s": " "}
 _HOLE = regex(r"\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|%\([A-Za-z_]+\)s|%[A-Za-z]")
-_EXPANSION = regex(r"\$(?:[A-Za-z_]\w*|\{[^}]*\})")
+_EXPANSION = regex(r"\$(?:[A-Za-z_]\w*|\{[^}]{0,500}\})")
 _PLAIN = regex(r"(?!#)[^\s\"'\\;]+")
 
 

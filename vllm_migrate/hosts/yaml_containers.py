@@ -160,7 +160,7 @@ class Containers:
             sets.append(name)
             return found[1]
 
-        filled = re.sub(r"\$\{([A-Za-z_]\w*)(?::?-[^}]*)?\}|\$([A-Za-z_]\w*)", value, text)
+        filled = re.sub(r"\$\{([A-Za-z_]\w*)(?::?-[^}]{0,500})?\}|\$([A-Za-z_]\w*)", value, text)
         if sets and "$" not in filled:
             pin.effective = filled
             if not pin.holes:

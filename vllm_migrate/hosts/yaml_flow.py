@@ -165,7 +165,7 @@ def _block(text: str, opening: Action, closing: Action, low: int, high: int, cou
     """Take a block away with its items, so that as many commas go as items."""
     start, end = opening.start, closing.end
     inside = text[opening.end : closing.start]
-    outside = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|\{\{.*?\}\}", "", inside)
+    outside = re.sub(r"\"(?:[^\"\\]|\\.){0,2000}\"|'[^']*'|\{\{.{0,1000}?\}\}", "", inside)
     if outside.count(",") < count:
         before = text[low:start].rstrip(" \t\r\n")
         behind = re.compile(r"[ \t]*,").match(text, end)

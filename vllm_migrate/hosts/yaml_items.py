@@ -257,7 +257,9 @@ class Items:
         """Tell whether an item's text is several words, and not one option with blanks in its value."""
         head, _blank, rest = node.text.partition(" ")
         if "=" in head:
-            return bool(re.search(r"\s--?[A-Za-z]", node.text)) and not re.search(r"=\s*[\"'{\[][^\s]*\s", node.text)
+            opened = re.search(r"=\s*[\"'{\[]", node.text)
+            quoted = opened is not None and re.compile(r"\s").search(node.text, opened.end()) is not None
+            return bool(re.search(r"\s--?[A-Za-z]", node.text)) and not quoted
         return bool(rest.strip()) or "\n" in node.text.strip()
 
     def word(self, use: Use, home: SeqHome, index: int) -> Word:

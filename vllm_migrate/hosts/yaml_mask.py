@@ -21,8 +21,8 @@ ODD = {0x85: 0xA0, 0x2028: 0xA0, 0x2029: 0xA0}
 _OPEN = regex(r"\$?\{\{")
 _COMMENT = regex(r"-?\s*/\*")
 _FIELD = regex(r"(?<![{$])\{[A-Za-z_]\w*\}(?!\})")
-_CLOSE = regex(r"\}\}|\{\{|\\.|\"(?:[^\"\\\n]|\\.)*\"|`[^`]*`")
-_JINJA = regex(r"\{%.*?%\}|\{#.*?#\}", re.S)
+_CLOSE = regex(r"\}\}|\{\{|\\.|\"(?:[^\"\\\n]|\\.){0,4000}\"|`[^`]{0,4000}`")
+_JINJA = regex(r"\{[%#]")
 _WORD = regex(r"\$?\{[{%][-+~]?\s*(/\*|[A-Za-z_]\w*|\$\w*\s*:?=)?")
 _CONTROL = frozenset(
     (
@@ -171,7 +171,7 @@ def mask(text: str, *, fields: bool = False) -> Mask:
     else:
         matches = _actions(text)
     if "{%" in text:
-        matches += [m.span() for m in _JINJA.finditer(text)]
+        matches += _jinja(text)
         matches.sort()
     out = list(text)
     actions: list[Action] = []
@@ -208,14 +208,15 @@ def mask(text: str, *, fields: bool = False) -> Mask:
 def _actions(text: str) -> list[tuple[int, int]]:
     """Return the spans of all `{{ … }}`; text in quotes inside one may hold braces."""
     found: list[tuple[int, int]] = []
-    at = 0
+    at = closed = 0
     while True:
         opening = _OPEN.search(text, at)
         if opening is None:
             return found
         inside = opening.end()
         if _COMMENT.match(text, inside):
-            inside = max(text.find("*/", inside), inside)
+            closed = text.find("*/", inside) if closed >= 0 else -1
+            inside = max(closed, inside)
         mark = next((m for m in _CLOSE.finditer(text, inside) if m[0] in ("}}", "{{")), None)
         if mark is not None and mark[0] == "}}":
             end = mark.end()
@@ -227,6 +228,21 @@ def _actions(text: str) -> list[tuple[int, int]]:
             end = other if other >= 0 else end
         found.append((opening.start(), end))
         at = end
+
+
+def _jinja(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of all `{% … %}` and `{# … #}`; what is not closed is none."""
+    at = 0
+    ends: dict[str, int] = {}
+    while (opening := _JINJA.search(text, at)) is not None:
+        close = opening[0][1] + "}"
+        # Once nothing closes any more, the rest is not gone through again for each that opens.
+        if ends.get(close, 0) >= 0:
+            ends[close] = text.find(close, opening.end())
+        at = opening.end()
+        if ends[close] >= 0:
+            at = ends[close] + 2
+            yield opening.start(), at
 
 
 def _control(text: str, span: tuple[int, int]) -> tuple[bool, str]:
@@ -311,7 +327,7 @@ def _flow(text: str, spans: list[tuple[int, int]]) -> set[tuple[int, int]]:
     return between_items(text, kinds, FILLER)
 
 
-_HEADER = regex(r"(?:[:-]\s+|[:-]\s+[!&]\S+\s+)[|>][-+0-9]*\s*(?:\s#.*)?$")
+_HEADER = regex(r"(?m)[:-]\s+(?:[!&]\S{1,200}\s+)?[|>][-+0-9]*(?:\s+#.*|\s*)$")
 
 
 def _block_scalars(text: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

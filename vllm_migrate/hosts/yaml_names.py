@@ -128,7 +128,7 @@ def settings_kind(key: str) -> str:
         return "strong"
     if name in _PLAIN_SETTINGS:
         return "weak"
-    if _SETTINGS.fullmatch(name) or re.fullmatch(r".*vllm.*(?:config|args|kwargs|params|options|flags)", name):
+    if _SETTINGS.fullmatch(name) or re.fullmatch(r"(?=.*vllm).*(?:config|args|kwargs|params|options|flags)", name):
         return "strong" if "vllm" in name or "engine" in name or "extraargs" in name else "weak"
     return ""
 

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 _METRIC = regex(r"(?<![\w:])vllm:[a-z][a-z0-9_]*(?![\w:])")
 _IMAGE = regex(r"vllm:(?:latest|nightly|main|v?\d)")
 _PATTERN_KEYS = frozenset(("regex", "matches"))
-_STEP_IMAGE = regex(r"[\w.-]+(?:[:/][\w.-]+)*/[\w.-]*vllm[\w.-]*:[\w.-]+")
+_STEP_IMAGE = regex(r"[\w.-]+(?:[:/][\w.-]+)*/(?=[\w.-]*vllm)[\w.-]*:[\w.-]+")
 """What runs a step of Cloud Build, which names the image, or a batch job's container."""
 _REQUIREMENT_KEYS = frozenset((
     "pip", "packages", "requirements", "python_packages", "pip_packages", "additional_dependencies",
     "pip_requirements", "dependencies", "extra_pip_packages", "pip_dependencies",
     "python_requirements",
 ))  # fmt: skip
-_REPOSITORY = regex(r"(?:https?|git|ssh)://\S*/vllm(?:\.git)?(?:#(?P<ref>[^:\s]+)(?::\S*)?)?$")
+_REPOSITORY = regex(r"(?:https?|git|ssh)://[^\s#]*/vllm(?:\.git)?(?:#(?P<ref>[^:\s]+)(?::\S*)?)?$")
 _SETUP = regex(r"(?:actions/setup-python|astral-sh/setup-uv|conda-incubator/setup-miniconda|mamba-org/\S+)@")
 _INSTALLS = regex(r"\b(?:install|sync|clone)\b[^#]{0,200}?\bvllm\b")
 _REPOSITORIES = ("repository", "repo", "name", "imageRepository", "image")

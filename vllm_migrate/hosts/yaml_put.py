@@ -43,7 +43,7 @@ def put_scalar(
 
 def _block_raw(document: Document, node: Node, text: str) -> tuple[int, int, str] | None:
     """Return span and text of a block scalar's lines for new text, or None where its header forbids it."""
-    header = re.compile(r"[|>]([-+0-9]*)[^\r\n]*(?:\r\n|\n|\r)").match(document.text, node.body)
+    header = re.compile(r"[|>]([-+0-9]*)(?![-+0-9])[^\r\n]*(?:\r\n|\n|\r)").match(document.text, node.body)
     if header is None or "+" in header[1] or re.search(r"\d", header[1]):
         return None
     strips = "-" in header[1]

@@ -22,7 +22,7 @@ _SEPARATOR = regex(r"(?m)^---(?=\s|$)")
 _SCHEMA = regex(r"(?m)^apiVersion: [\"']?apiextensions\.k8s\.io/")
 _SCHEMA_KIND = regex(r"(?m)^kind: [\"']?CustomResourceDefinition\b")
 _NAMED = regex(
-    r"(?m)^[ \t]*metadata:[ \t]*\r?\n(?:[ \t]+[^\n]*\n){0,12}?[ \t]+name:[ \t]*[\"']?([\w./-]+)"
+    r"(?m)^[ \t]*metadata:[ \t]*\r?\n(?:[ \t][^\n]*\n){0,12}?[ \t]+name:[ \t]*[\"']?([\w./-]+)"
     r"|(?<![^\s\[{,])[&*]([\w-]+)"
 )
 _TERM = regex(r"\w[\w./-]*")

@@ -37,7 +37,7 @@ def judge_base(ctx: Context, pin: Pin, wanted: str) -> Verdict | None:
     cuda = re.search(r"(?:^|/)nvidia/cuda:(?P<version>(?P<major>\d+)(?:\.\d+)*)(?P<rest>-[\w.-]+)?$", pin.whole)
     if cuda is not None and for_cuda(ctx):
         return _cuda_base(ctx, pin, cuda, compiles, wanted)
-    other = re.search(r"(?:^|/)pytorch/pytorch:.*?cuda(?P<version>(?P<major>\d+)\.\d+)", pin.whole)
+    other = re.search(r"(?:^|/)pytorch/pytorch:.{0,200}?cuda(?P<version>(?P<major>\d+)\.\d+)", pin.whole)
     if other is not None and for_cuda(ctx) and wanted and int(other["major"]) < int(major(wanted)):
         says = f"{pin.whole} has CUDA {other['version']}, vLLM {ctx.target.version} is built for {cuda_of(wanted)}"
         help_text = f"take a base with CUDA {cuda_of(wanted)} and the torch that {ctx.target.version} requires"

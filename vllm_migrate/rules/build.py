@@ -320,7 +320,8 @@ def _arch(ctx: PinContext, pin: Pin, name: str, value: str) -> Iterator[Finding]
     lowest = toolchains()["lowest_arch"].get(major)
     if lowest is None:
         return
-    low = [a for a in re.findall(r"\d+\.\d+", value) if [*map(int, a.split("."))] < [*map(int, lowest.split("."))]]
+    least = [*map(int, lowest.split("."))]
+    low = [a for a in re.findall(r"\d{1,9}\.\d{1,9}", value) if [*map(int, a.split("."))] < least]
     if low:
         says = f"CUDA {major} cannot build for compute capability {', '.join(low)}; the lowest is {lowest}"
         help_text = f"Take {', '.join(low)} out of {name}, or stay on a release built with an older CUDA."

@@ -250,7 +250,7 @@ def _spelled(requirement: RequirementVersion, text: str, spec: str, local: str) 
     if exact is not None and text[: requirement.start].rstrip() == "" and clause.op == "":
         return text[: clause.start] + exact[1] + text[clause.end :]
     if re.search(r"[<>=~!]\s+\d", old):
-        spec = re.sub(r"([<>=~!]+)(?=\d)", r"\1 ", spec).replace(",", ", ")
+        spec = re.sub(r"([<>=~!]{1,3})(?=\d)", r"\1 ", spec).replace(",", ", ")
     elif ", " in old:
         spec = spec.replace(",", ", ")
     open_, close = ("(", ")") if old.startswith("(") and old.endswith(")") else ("", "")
@@ -275,7 +275,7 @@ def _extras(ctx: PinContext, pin: Pin, requirement: RequirementVersion, text: st
             continue
         kept = [e for e in requirement.extras if e not in gone]
         name = re.match(r"\s*[A-Za-z][\w.-]*", text)
-        bracket = re.search(r"\s*\[[^\]]*\]", text)
+        bracket = re.search(r"(?<!\s)\s*\[[^\[\]]*\]", text)
         if name is None or bracket is None:
             continue
         new = text[: bracket.start()] + (f"[{','.join(kept)}]" if kept else "") + text[bracket.end() :]

@@ -71,7 +71,7 @@ _SURFACES = {
 }
 
 
-_COPY = regex(r"(?:^|/)vllm/(?:\w+/)+\w+\.py$")
+_COPY = regex(r"(?:^|/)vllm/(?:\w+/){1,12}\w+\.py$")
 
 
 def judge_site(ctx: SiteContext) -> Iterator[Finding]:

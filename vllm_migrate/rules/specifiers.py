@@ -103,5 +103,5 @@ def _around(version: object, text: str) -> set[str]:
 
 def python_text(text: str) -> str:
     """Return the specifier in a Python pin: `python3.10`, `3.10`, `>=3.9`, `cpython-3.11`; "" for a path."""
-    found = re.fullmatch(r"\s*(?:c?python[-@]?)?((?:[<>=~!^]=?=?\s*)?3[\d.]*(?:\.\*)?.*?)\s*", text)
+    found = re.fullmatch(r"(?:c?python[-@]?)?((?:[<>=~!^]=?=?\s*)?3.*)", text.strip())
     return found[1] if found is not None else ""
