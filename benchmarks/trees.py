@@ -131,7 +131,8 @@ def make(folder: Path, files: int, speaking: int, seed: int, average: int = 12_0
     speaks = set(rng.sample(range(files), speaking))
     weights = [weight for _, _, weight in _SILENT]
     for number in range(files):
-        top = folder / f"team{number % 97:02}" / f"{rng.choice(_WORDS)}{number // 97 % 31}"
+        # About eight files a folder.
+        top = folder / f"team{number % 97:02}" / rng.choice(_WORDS)
         size = int(rng.expovariate(1 / average)) + 200
         if number in speaks:
             name, body, tail = _SPEAKING[number % len(_SPEAKING)]

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from operator import attrgetter
 from pathlib import Path
 
 from vllm_migrate import config_file
@@ -14,6 +15,7 @@ from vllm_migrate.gitignore import Ignores, add, chain_above, relative
 from vllm_migrate.globs import path_matches
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.progress import Step, silent
+from vllm_migrate.speaks import Speaks
 
 SKIPPED_FOLDERS = frozenset(
     (
@@ -34,7 +36,9 @@ _BINARY = frozenset(
         ".avi", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".db", ".sqlite", ".sqlite3", ".iso", ".img",
     )
 )
+_NAME = attrgetter("name")
 _HEAD = 1 << 16
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _LARGEST = 16 << 20
 
 
@@ -93,8 +97,9 @@ class Walk:
     def __post_init__(self) -> None:
         self.root = self.root.resolve()
         self._prefix = str(self.root)
-        self._triggers = triggers(self.config)
-        self._seen: set[str] = set()
+        self._speaks = Speaks(triggers(self.config))
+        self._buffer = bytearray(_HEAD)
+        self._seen: set[str] | None = None
         self._excluded = (*(self.config.exclude or ()), *self.config.extend_exclude)
         self._skipped = SKIPPED_FOLDERS if self.config.exclude is None else frozenset({".git"})
 
@@ -109,6 +114,8 @@ class Walk:
 
         Raises PathError for a path that does not exist or cannot be read.
         """
+        if len(paths) > 1:
+            self._seen = set()
         for path in paths:
             yield from self._start(path)
 
@@ -133,7 +140,7 @@ class Walk:
             yield from self._folder(str(here), chain_above(here))
         else:
             try:
-                found = self._read(str(here), name, named=True)
+                found = self._read(str(here), named=True)
             except OSError as error:
                 raise PathError(f"{path}: {error.strerror}") from None
             if found is not None:
@@ -151,7 +158,7 @@ class Walk:
     def _folder(self, folder: str, ignores: Ignores | None) -> Iterator[tuple[str, bytes]]:
         try:
             with os.scandir(folder) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
+                entries = sorted(listing, key=_NAME)
         except OSError as error:
             self.notices.append(f"{self.name(folder)}: {error.strerror}")
             return
@@ -171,11 +178,11 @@ class Walk:
                     if self._enters(entry, ignores):
                         yield from self._folder(entry.path, ignores)
                 elif entry.is_file(follow_symlinks=False):
-                    name = self.name(entry.path)
-                    raw = self._read(entry.path, name, named=False)
+                    raw = self._read(entry.path, named=False)
                     # Asked last: few files get this far, and matching patterns is slow.
                     if raw is None:
                         continue
+                    name = self.name(entry.path)
                     if self._excludes(name):
                         self._skip(name, "excluded by the configuration")
                     elif ignores is not None and ignores.ignores(entry.path, False):
@@ -197,33 +204,46 @@ class Walk:
             self._skip(self.name(entry.path) + "/", reason)
         return not reason
 
-    def _read(self, path: str, name: str, *, named: bool) -> bytes | None:
+    def _read(self, path: str, *, named: bool) -> bytes | None:
         """Return the bytes of a text file that holds a trigger, once; None for any other."""
-        if path in self._seen:
-            return None
-        self._seen.add(path)
+        if self._seen is not None:
+            if path in self._seen:
+                return None
+            self._seen.add(path)
         self.looked_at += 1
         if not self.looked_at % 100:
             self.progress("looking at files", self.looked_at, 0)
         if not named and os.path.splitext(path)[1].lower() in _BINARY:
             return None
-        with open(path, "rb", buffering=0) as stream:
-            raw = stream.read(_HEAD) or b""
-            if b"\0" in raw:
+        stream = os.open(path, _READ)
+        try:
+            head = self._head(stream)
+            if b"\0" in head:
                 if named:
-                    self._skip(name, "not text")
+                    self._skip(self.name(path), "not text")
                 return None
-            if len(raw) == _HEAD:
-                size = os.fstat(stream.fileno()).st_size
+            if len(head) == _HEAD:
+                size = os.fstat(stream).st_size
                 if size > _LARGEST and not named:
-                    self.notices.append(f"{name}: left out, {size >> 20} MiB; name it to have it read")
+                    self.notices.append(f"{self.name(path)}: left out, {size >> 20} MiB; name it to have it read")
                     return None
-                raw += stream.readall()
-        if any(trigger in raw for trigger in self._triggers):
-            return raw
+                with open(stream, "rb", closefd=False) as rest:
+                    head += rest.read()
+        finally:
+            os.close(stream)
+        if self._speaks(head):
+            return head
         if named:
-            self._skip(name, "says nothing of vLLM")
+            self._skip(self.name(path), "says nothing of vLLM")
         return None
+
+    def _head(self, stream: int) -> bytes:
+        """Return the first bytes of a file; all of it where that is less than `_HEAD`."""
+        if not hasattr(os, "readv"):
+            return os.read(stream, _HEAD)
+        # One buffer for all files: memory that is touched for the first time costs more than the reading.
+        got = os.readv(stream, (self._buffer,))
+        return bytes(memoryview(self._buffer)[:got])
 
 
 def read_inside(root: Path, name: str) -> bytes | None:
