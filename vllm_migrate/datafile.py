@@ -7,10 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from vllm_migrate.lazy import regex
 from vllm_migrate.plainfile import read_file
 
 _LARGEST = 256 << 20
-_MARK = re.compile(r'"(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z)|[\[\]{}]', re.S)
+_MARK = regex(r'"(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z)|[\[\]{}]', re.S)
 
 
 def read_json(path: Path, error: type[Exception]) -> Any:
