@@ -41,7 +41,5 @@ class Speaks:
             if word in raw:
                 return True
         thin = self._thinned(raw)
-        for mark, words in self._marks.items():
-            if mark in thin and any(word in raw for word in words):
-                return True
-        return False
+        held = [words for mark, words in self._marks.items() if mark in thin]
+        return any(word in raw for words in held for word in words)
