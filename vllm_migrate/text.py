@@ -7,6 +7,7 @@ the file on disk. Nothing here knows a file format: a host builds regions from p
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -90,11 +91,8 @@ class Source:
         starts = [0]
         text = self.text
         if "\r" not in text:
-            at = text.find("\n")
-            while at >= 0:
-                starts.append(at + 1)
-                at = text.find("\n", at + 1)
-            return starts
+            lengths = map(len, text.split("\n")[:-1])
+            return list(itertools.accumulate(lengths, lambda at, length: at + length + 1, initial=0))
         for i, char in enumerate(text):
             if char == "\n" or (char == "\r" and text[i + 1 : i + 2] != "\n"):
                 starts.append(i + 1)

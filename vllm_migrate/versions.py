@@ -141,18 +141,21 @@ def spelled_version(text: str) -> str:
     return re.sub(r"(?<=\d)\.?post", ".post", text.removeprefix("v"))
 
 
+@lru_cache(maxsize=4096)
 def carries_version(name: str) -> bool:
     """Tell whether the tag of a repository begins with a vLLM version."""
     last = name.rsplit("/", 1)[-1].lower()
     return not own_versions(name) and any(name_matches(known, last) for known in image_names()["names"])
 
 
+@lru_cache(maxsize=4096)
 def own_versions(reference: str) -> bool:
     """Tell whether an image's tags are versions of something else than vLLM."""
     name = split_image(reference.strip().removeprefix("docker://"))[0]
     return any(name_matches(pattern, name) for pattern in image_names()["not"])
 
 
+@lru_cache(maxsize=4096)
 def device_of(name: str, tag: str) -> str:
     """Return the device an image is for, by the published names, else by words of its name and tag."""
     row = distribution().image_row(name)

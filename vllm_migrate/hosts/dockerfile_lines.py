@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import field
+from functools import lru_cache
 from itertools import pairwise
 
 from vllm_migrate.lazy import dataclass, regex
@@ -17,6 +18,7 @@ from vllm_migrate.text import Edit, Piece, Region, Span
 _DIRECTIVE = regex(r"[ \t]*#[ \t]*([A-Za-z][A-Za-z0-9]*)[ \t]*=(.+)$")
 _HEREDOC = regex(r"(?:(?<=\s)|^)\d*<<(-?)([\"']?)([^\s<\"']+)\2(?=\s|$)")
 _QUOTED = regex(r"\\.|(?<!<)(?<!<-)(?:\"(?:\\.|[^\"\\])*\"|'[^']*')", re.DOTALL)
+_FIRST = regex(r"[ \t]*(\S+)[ \t]*")
 _WITH_HEREDOC = ("RUN", "COPY", "ADD")
 
 
@@ -161,11 +163,16 @@ def _directives(text: str, lines: list[tuple[int, int, int]]) -> tuple[str, int]
     return escape, len(lines)
 
 
+@lru_cache(maxsize=4)
+def _continued(escape: str) -> re.Pattern[str]:
+    mark = re.escape(escape)
+    return re.compile(rf"(?:(?<!{mark})|^){mark}[ \t]*$")
+
+
 def _instruction(
     text: str, lines: list[tuple[int, int, int]], i: int, escape: str
 ) -> tuple[int, Instruction]:
-    mark = re.escape(escape)
-    continued = re.compile(rf"(?:(?<!{mark})|^){mark}[ \t]*$")
+    continued = _continued(escape)
     start = lines[i][0]
     while text[start] in " \t":
         start += 1
@@ -209,7 +216,7 @@ def _instruction(
 def _split_keyword(text: str, instruction: Instruction) -> None:
     """Take the first word of the arguments off as the keyword."""
     head = instruction.joined[0]
-    match = re.compile(r"[ \t]*(\S+)[ \t]*").match(text, head.start, head.end)
+    match = _FIRST.match(text, head.start, head.end)
     word = match[1] if match else ""
     instruction.keyword = word.upper()
     cut = match.end() if match else head.start
@@ -232,6 +239,8 @@ def slice_of(span: Span) -> slice:
 
 def _heredocs(text: str, lines: list[tuple[int, int, int]], i: int, instruction: Instruction) -> int:
     command = "".join(text[slice_of(s)] for s in instruction.joined)
+    if "<<" not in command:
+        return i
     masked = _QUOTED.sub(lambda m: "x" * len(m[0]), command)
     for match in _HEREDOC.finditer(masked):
         if i >= len(lines):
