@@ -281,6 +281,16 @@ def test_variables_of_maps_and_strings() -> None:
     assert after == changed(samples.VALUES, '  VLLM_USE_V1: "1"\n', '  VLLM_USE_V1: "1"\n  B: "0"\n')
 
 
+def test_a_dollar_sign_of_a_compose_file_stays_one() -> None:
+    for form in ("\n      X: a", "\n      - X=a"):
+        text = f"services:\n  a:\n    image: vllm/vllm-openai:v1\n    environment:{form}\n"
+        after = edited(text, lambda r: [InsertVariable(r.sites[0].variable_home, "Y", "b$c")])  # type: ignore[arg-type]
+        assert after.count("b$$c") == 1
+        assert variable(read(yaml, after), "Y").value == "b$c"
+        after = edited(text, lambda r: [Replace(variable(r, "X"), "b$c")])
+        assert variable(read(yaml, after), "X").value == "b$c"
+
+
 def test_a_container_without_environment_gets_one() -> None:
     text = "kind: Pod\nspec:\n  containers:\n  - name: a\n    image: vllm/vllm-openai:v1\n    args:\n    - --x\n"
     after = edited(text, lambda r: [InsertVariable(r.sites[0].variable_home, "A", "1")])  # type: ignore[arg-type]

@@ -254,9 +254,13 @@ class MapHome(Home):
                 plan.insert(self.node, after, pair_lines(self.document, self.node, change.key, change.value))
             elif isinstance(change, InsertVariable):
                 after = len(self.node.pairs) - 1 if change.after is None else self._index(change.after)
-                plan.insert(self.node, after, pair_lines(self.document, self.node, change.name, change.value))
+                value = self._outward(change.value)
+                plan.insert(self.node, after, pair_lines(self.document, self.node, change.name, value))
             else:
                 raise CannotRender("this cannot be written in a mapping")
+
+    def _outward(self, text: str) -> str:
+        return text.replace("$", "$$") if self.interpolates else text
 
     def _index(self, item: Item) -> int:
         span = item.key_span if isinstance(item, Entry) else item.span
@@ -273,10 +277,7 @@ class MapHome(Home):
                 return
             if item.value is None:
                 raise CannotRender("the value is not given here")
-            text = str(change.value)
-            if self.interpolates:
-                text = text.replace("$", "$$")
-            put_scalar(self.document, plan, pair.node, text, letters=holes)
+            put_scalar(self.document, plan, pair.node, self._outward(str(change.value)), letters=holes)
             return
         assert isinstance(item, Entry)
         if pair.use.alias and not (type(item.value) is type(change.value) and item.value == change.value):
