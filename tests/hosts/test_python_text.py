@@ -35,7 +35,9 @@ def value(source: str) -> str:
     return found
 
 
-@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
+
+
 @given(INSIDES, QUOTES, st.sampled_from(["", "r", "R", "u"]))
 @settings(max_examples=200)
 def test_what_a_literal_says(inside: str, quote: str, prefix: str) -> None:
@@ -64,6 +66,11 @@ def test_what_a_literal_says(inside: str, quote: str, prefix: str) -> None:
         ('f"{ {1: 2}[1] }x"', "?x", ["{ {1: 2}[1] }"]),
         ('f"""{f(")")}\n{g}"""', "?\n?", ['{f(")")}', "{g}"]),
         ('rf"\\d{x}"', "\\d?", ["{x}"]),
+        ("rf'\\{{a\\{x}'", "\\{a\\?", ["{x}"]),
+        ("f'\\{x}\\}}'", "\\?\\}", ["{x}"]),
+        ("f'\\N{BULLET}{x}'", "\u2022?", ["{x}"]),
+        ("F'{x}'", "?", ["{x}"]),
+        ('f"{[a][0]}{(b)}{c[\'}\']}"', "???", ["{[a][0]}", "{(b)}", "{c['}']}"]),
         ("'a' \"b\"", "ab", []),
         ("('a'  # it's\n 'b')", "ab", []),
         ("'a' # no 'b'", "a", []),
@@ -79,7 +86,7 @@ def test_literals_side_by_side_and_replacement_fields(source: str, text: str, ho
 
 
 @given(TEXTS, QUOTES, st.sampled_from(["", "r", "f", "rf"]))
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_what_is_written_inside_is_read(text: str, quote: str, prefix: str) -> None:
     inside = write_inside(text, Literal(prefix, quote, 0, 0, 0, 0), ())
     if inside is None:
@@ -148,6 +155,7 @@ def test_a_written_string_is_read(text: str, quote: str) -> None:
         ('"\ue000', ("d['k']",), '"', 'f"\\"{d[\'k\']}"'),
         ("a\ue000", ("f('\"')",), '"', None),
         ("a\ue000", ("f('\\n')",), '"', None),
+        ("a\ue000", ("f(\n1)",), '"', None),
         ("a\ue000", ("",), '"', None),
     ],
 )

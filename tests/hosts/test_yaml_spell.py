@@ -87,7 +87,8 @@ def test_quotes_where_they_are_needed_only_there() -> None:
         ("4", 4), ("-4", -4), ("+4", 4), ("1_000", 1000), ("0x1F", 31), ("-0x1f", -31), ("0b101", 5), ("0o17", 15),
         ("017", 15), ("-017", -15), ("08", "08"), ("0", 0), ("1.5", 1.5), ("-.5", -0.5), ("1.", 1.0), ("1e3", 1000.0),
         ("1_0.5", 10.5), (".", "."), ("-", "-"), ("1.2.3", "1.2.3"), ("4k", "4k"), ("x4", "x4"), ("-x", "-x"),
-        (".inf", float("inf")), ("-.INF", float("-inf")), ("+.inf", float("inf")), (".infx", ".infx"), ("1e", "1e"),
+        (".inf", float("inf")), ("-.INF", float("-inf")), ("+.inf", float("inf")), (".infx", ".infx"),
+        ("-.Inf", float("-inf")), ("1e", "1e"),
     ],
 )  # fmt: skip
 def test_plain_scalars_have_the_type_that_loaders_give_them(text: str, value: Any) -> None:

@@ -100,7 +100,10 @@ def _closing(text: str, at: int, quote: str, formatted: bool) -> int:
     while at < len(text):
         if text.startswith(quote, at):
             return at
-        if text[at] == "\\" or (formatted and text.startswith("{{", at)):
+        if text[at] == "\\":
+            # It escapes no brace: what follows is a replacement field, or a doubled brace.
+            at += 1 if formatted and text.startswith(("{", "}"), at + 1) else 2
+        elif formatted and text.startswith("{{", at):
             at += 2
         elif formatted and text[at] == "{":
             at = _brace(text, at)
@@ -146,7 +149,7 @@ def say(text: str, literal: Literal, said: Said) -> None:
             said.add("\\", at, at + 1)
             at += 1
         elif char == "\\":
-            at = _escape(text, at, said)
+            at = _escape(text, at, said, literal.formatted)
         elif text.startswith(char * 2, at):
             said.add(char, at, at + 2, False)
             at += 2
@@ -159,7 +162,7 @@ def say(text: str, literal: Literal, said: Said) -> None:
             at += 1
 
 
-def _escape(text: str, at: int, said: Said) -> int:
+def _escape(text: str, at: int, said: Said, formatted: bool) -> int:
     follow = text[at + 1 : at + 2]
     if follow in "\r\n":
         return at + (3 if text.startswith("\r\n", at + 1) else 2)
@@ -168,8 +171,9 @@ def _escape(text: str, at: int, said: Said) -> int:
         return at + 2
     match = _CODED.match(text, at)
     if match is None:
-        said.add(text[at : at + 2], at, at + 2)
-        return at + 2
+        length = 1 if formatted and follow in ("{", "}") else 2
+        said.add(text[at : at + length], at, at + length)
+        return at + length
     if match[1]:
         value = chr(int(match[1], 8))
     elif match[5]:
