@@ -9,10 +9,11 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+from typing import NamedTuple
 
-from vllm_migrate.lazy import regex
+from vllm_migrate.lazy import dataclass, regex
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -30,9 +31,11 @@ class OverlapError(ValueError):
     """Two edits touch the same text, or one lies outside it."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class Span:
     """A half-open range of code points."""
+
+    __slots__ = ("end", "start")
 
     start: int
     end: int
@@ -44,9 +47,11 @@ class Span:
         return self.start < other.end and other.start < self.end
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class Edit:
     """Replace `[start, end)` of a source's text by `text`."""
+
+    __slots__ = ("end", "start", "text")
 
     start: int
     end: int
@@ -210,8 +215,7 @@ def _verbatim(text: str, at: int) -> str | None:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A run of guest text and the parent text it stands for.
 
     With `verbatim` the two are the same letters and every offset inside maps; else the piece is one

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import Any, NamedTuple
 
-from vllm_migrate.lazy import regex
+from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import is_hole
 from vllm_migrate.text import Span
 
@@ -32,8 +32,7 @@ Nested = Callable[[int], "tuple[int, Any] | None"]
 """Given the offset after `$(`, returns the offset of its `)` and the parsed script, or None."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(NamedTuple):
     """A run-time part of a word.
 
     spelled: as written (the letter itself for a part left open by an outer text). form: "plain" (`$X`,
@@ -51,8 +50,7 @@ class Hole:
     inner: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """Decoded letters `[start, end)` and the text `[at, till)` they come from.
 
     quote: "bare", "single", "double", "ansi", "heredoc" or "raw"; string: number of the quoted string.
