@@ -89,15 +89,14 @@ class Migrations:
         self._raw: dict[str, dict[str, Any]] = {}
         self._made: dict[str, Migration] = {}
         self._by_surface: dict[str, list[str]] = {}
-        self._by_name: dict[tuple[str, str], list[str]] = {}
+        self._whole: dict[str, list[Migration]] = {}
+        self._by_name: dict[str, dict[str, list[str]]] = {}
         for raw in entries:
             id_, surface = raw["id"], raw["surface"]
             if id_ in self._raw:
                 raise MigrationError(f"two migrations have the id {id_!r}")
             self._raw[id_] = raw
             self._by_surface.setdefault(surface, []).append(id_)
-            for name in (raw["name"], *raw.get("names", ())):
-                self._by_name.setdefault((surface, self._form(surface, name)), []).append(id_)
 
     def get(self, id_: str) -> Migration | None:
         """Return the entry of an id, None for one that is not known."""
@@ -124,10 +123,19 @@ class Migrations:
 
     def named(self, surface: str, name: str) -> list[Migration]:
         """Return the entries of a surface for a name in any of its spellings, in file order."""
-        return self._each(self._by_name.get((surface, self._form(surface, name)), ()))
+        if surface not in self._by_name:
+            found = self._by_name[surface] = {}
+            for id_ in self._by_surface.get(surface, ()):
+                raw = self._raw[id_]
+                for each in (raw["name"], *raw.get("names", ())):
+                    found.setdefault(self._form(surface, each), []).append(id_)
+        return self._each(self._by_name[surface].get(self._form(surface, name), ()))
 
     def of_surface(self, surface: str) -> list[Migration]:
-        return self._each(self._by_surface.get(surface, ()))
+        """Return the entries of a surface, in file order."""
+        if surface not in self._whole:
+            self._whole[surface] = self._each(self._by_surface.get(surface, ()))
+        return self._whole[surface]
 
     def names_in_code(self) -> set[str]:
         """Return the names that tell by themselves that a program's own code uses what the data knows.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
@@ -154,6 +153,8 @@ def _grown(build: Build) -> list[Given]:
 
 
 def _read(module: Module, region: StringRegion, context: Context, node: ast.expr, build: Build | None) -> Told | None:
+    import textwrap
+
     text = region.text
     if module.is_test and "\n" in text and (_YAML.search(text) or _DOCKER.search(text) or _properties(text)):
         return None  # a file that a test makes up

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from vllm_migrate.lazy import dataclass
 
 _CODES = {
@@ -39,6 +37,8 @@ def width(text: str) -> int:
     """Return how many cells of a terminal a text takes."""
     if text.isascii():
         return len(text)
+    import unicodedata
+
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
     )

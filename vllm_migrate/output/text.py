@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
 from vllm_migrate.output._located import Located, after, clickable, edits_by_file, located, sources
@@ -71,6 +69,8 @@ def _releases(place: Located) -> str:
 
 
 def _notes(notes: list[tuple[str, str]], pad: str, paint: Paint) -> list[str]:
+    import textwrap
+
     lines: list[str] = []
     for label, text in notes:
         lead = f"{pad} = {label}: "
