@@ -140,14 +140,16 @@ def write_fixes(job: Job, report: Report) -> bool:
 
     What was not written is taken out of the report.
     """
-    from vllm_migrate import write
-    from vllm_migrate.output._summary import some
-
     texts = {
         job.root / file.path: (file.source.raw, file.fixed.raw)
         for file in sorted(report.files, key=lambda f: f.path)
         if file.source is not None and file.fixed is not None
     }
+    if not texts:
+        return False
+    from vllm_migrate import write
+    from vllm_migrate.output._summary import some
+
     unkept = _unkept(job, list(texts))
     if unkept and job.require_clean:
         raise NotClean(f"nothing written: Git does not have {some(unkept, _NAMED)} as they are")
