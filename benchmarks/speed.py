@@ -1,4 +1,4 @@
-"""CPU seconds and peak memory of whole processes, as ratios against other programs in the same run.
+"""CPU seconds and peak memory of whole processes on trees, as ratios against other programs in the same run.
 
 Trees are made from a seed (`trees.py`) below FOLDER, once. A program that is not installed is left out. Each command is
 run `--times` times in turn with the others, and the median counts.
@@ -53,31 +53,6 @@ def commands(first: str) -> list[Command]:
     return sorted(here, key=lambda c: c.name != first)
 
 
-def single(folder: Path) -> list[tuple[str, list[Command]]]:
-    """Return what is compared on single files, as a hook would be given them."""
-    small = folder / "small"
-    small.mkdir(exist_ok=True)
-    texts = {
-        "quiet.py": "import os\n\nprint(os.sep)\n" * 20,
-        "well.py": "from vllm import LLM\n\nmodel = LLM('m', max_model_len=4096)\n",
-        "well.sh": "vllm serve m --max-model-len 4096\n",
-        "well.yaml": "spec:\n  containers:\n    - image: vllm/vllm-openai:v0.33.0\n      args: [--model=m]\n",
-        "Dockerfile": 'FROM vllm/vllm-openai:v0.33.0\nCMD ["--model", "m"]\n',
-    }
-    out = []
-    for name, text in texts.items():
-        (small / name).write_text(text)
-        held = [
-            Command("python -c pass", (sys.executable, "-c", "pass")),
-            Command("vllm-migrate check", (*_OURS, "check", "-q", *_TO, name)),
-        ]
-        if name.endswith(".py"):
-            peers = {"pyupgrade": ("pyupgrade", name), "torchfix": ("torchfix", name)}
-            held += [Command(peer, words) for peer, words in peers.items() if shutil.which(words[0])]
-        out.append((name, held))
-    return out
-
-
 def table(title: str, held: Sequence[Command]) -> str:
     """Return a Markdown table of medians, and of seconds in units of the first command."""
     unit = statistics.median(held[0].seconds)
@@ -106,11 +81,6 @@ def main() -> None:
             for command in held:
                 command.run(tree)
         print(table(f"{files:,} files", held), flush=True)
-    for name, held in single(given.folder):
-        for _ in range(given.times):
-            for command in held:
-                command.run(given.folder / "small")
-        print(table(name, held), flush=True)
 
 
 if __name__ == "__main__":

@@ -135,6 +135,8 @@ def read_arguments(site: Site, catalog: Catalog, target: Release, origin: Releas
 
 @dataclass
 class _Match:
+    """What the catalog makes of one spelling."""
+
     option: str
     path: tuple[str, ...]
     attrs: Mapping[str, Any]

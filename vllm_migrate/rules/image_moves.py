@@ -39,6 +39,8 @@ def cuda_of(channel: str) -> str:
 
 @dataclass
 class _Plan:
+    """What is said of an image that is to move, and how sure the move is."""
+
     channel: str
     code: str
     severity: Severity
