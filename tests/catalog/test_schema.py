@@ -19,7 +19,7 @@ from vllm_migrate.paths import schemas_dir
 from vllm_migrate.refusals import refusals
 from vllm_migrate.schemacheck import problems
 
-VERSIONS = [r["version"] for r in json.loads((schemas_dir() / "catalog" / "releases.json").read_text())["releases"]]
+VERSIONS = json.loads((schemas_dir() / "catalog" / "releases.json").read_text())["releases"]
 VALIDATOR = jsonschema.Draft202012Validator
 
 

@@ -32,7 +32,7 @@ def validator() -> Any:
     return Draft202012Validator(schema)
 
 
-@pytest.mark.parametrize("name", ["releases", *SECTIONS])
+@pytest.mark.parametrize("name", ["releases", "releases/0.6.0", "releases/0.33.0", *SECTIONS])
 def test_files_follow_the_schema(name: str, validator: Any) -> None:
     data = json.loads((FOLDER / f"{name}.json").read_text())
     errors = [f"{list(e.absolute_path)}: {e.message[:200]}" for e in validator.iter_errors(data)]

@@ -375,9 +375,11 @@ def write_tree(folder: Path, changes: dict[str, str | None] | None = None) -> Pa
 
 
 def write_history(folder: Path, releases: list[str], sections: dict[str, Any]) -> Path:
-    folder.mkdir(exist_ok=True)
-    facts = [{"version": v, "python": ">=3.10", "dotted": v != "0.8.5"} for v in releases]
-    (folder / "releases.json").write_text(json.dumps({"format": 1, "releases": facts}))
+    (folder / "releases").mkdir(parents=True, exist_ok=True)
+    for v in releases:
+        facts = {"version": v, "python": ">=3.10", "dotted": v != "0.8.5"}
+        (folder / "releases" / f"{v}.json").write_text(json.dumps({"format": 1, "release": facts}))
+    (folder / "releases.json").write_text(json.dumps({"format": 1, "releases": releases}))
     for name in SECTIONS:
         data = {"format": 1, "section": name, "entries": sections.get(name, {})}
         (folder / f"{name}.json").write_text(json.dumps(data))

@@ -35,12 +35,15 @@ HISTORY: dict[str, dict[str, Any]] = {
 @pytest.fixture(autouse=True)
 def small_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "catalog"
-    folder.mkdir()
-    releases = [
+    (folder / "releases").mkdir(parents=True)
+    releases: list[dict[str, Any]] = [
         {"version": "0.17.0", "python": ">=3.10", "cuda": "12.9", "requires": {"torch": "==2.9.0"}},
         {"version": "0.18.0", "python": ">=3.10", "cuda": "13.0", "requires": {"torch": "==2.10.0", "new": ">=1"}},
     ]
-    (folder / "releases.json").write_text(json.dumps({"format": 1, "releases": releases}))
+    (folder / "releases.json").write_text(json.dumps({"format": 1, "releases": [r["version"] for r in releases]}))
+    for release in releases:
+        path = folder / "releases" / f"{release['version']}.json"
+        path.write_text(json.dumps({"format": 1, "release": release}))
     for section in SECTIONS:
         text = json.dumps({"format": 1, "section": section, "entries": HISTORY.get(section, {})})
         (folder / f"{section}.json").write_text(text)

@@ -53,7 +53,7 @@ def _releases() -> list[str]:
     path = CATALOG / "releases.json"
     if not path.exists():
         pytest.skip("no catalog")
-    return [item["version"] for item in json.loads(path.read_text(encoding="utf-8"))["releases"]]
+    return [str(version) for version in json.loads(path.read_text(encoding="utf-8"))["releases"]]
 
 
 def _alive(intervals: list[list[Any]], release: str) -> bool:

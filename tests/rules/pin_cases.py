@@ -65,7 +65,10 @@ RELEASES: list[dict[str, Any]] = [
 ]
 
 _FOLDER = Path(mkdtemp())
-(_FOLDER / "releases.json").write_text(json.dumps({"format": 1, "releases": RELEASES}))
+(_FOLDER / "releases").mkdir()
+(_FOLDER / "releases.json").write_text(json.dumps({"format": 1, "releases": [r["version"] for r in RELEASES]}))
+for release in RELEASES:
+    (_FOLDER / "releases" / f"{release['version']}.json").write_text(json.dumps({"format": 1, "release": release}))
 CATALOG = Catalog(_FOLDER)
 
 

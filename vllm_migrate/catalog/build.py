@@ -12,7 +12,7 @@ from typing import Any
 
 from vllm_migrate.catalog.history import SECTIONS, Entries, Facts, at, insert, sort_versions
 from vllm_migrate.catalog.mine import Mined, mine
-from vllm_migrate.catalog.query import FORMAT, CatalogError, Snapshot, read_json
+from vllm_migrate.catalog.query import FORMAT, CatalogError, Snapshot, read_json, release_file
 from vllm_migrate.catalog.removals import Removal, between
 from vllm_migrate.catalog.source import MineError
 from vllm_migrate.lazy import dataclass
@@ -87,7 +87,7 @@ class _History:
         index = folder / "releases.json"
         if not index.exists():
             return
-        self.releases = {r["version"]: r for r in read_json(index)["releases"]}
+        self.releases = {v: read_json(release_file(folder, v))["release"] for v in read_json(index)["releases"]}
         for name in SECTIONS:
             path = folder / f"{name}.json"
             self.sections[name] = read_json(path)["entries"] if path.exists() else {}
@@ -117,8 +117,11 @@ class _History:
 
     def files(self) -> dict[Path, str]:
         """Return path -> text: one line an entry, so that the next release is a small diff."""
-        lines = ",\n".join(_line(r) for r in self.releases.values())
+        lines = ",\n".join(_line(version) for version in self.releases)
         out = {self.folder / "releases.json": f'{{"format": {FORMAT}, "releases": [\n{lines}\n]}}\n'}
+        for version, facts in self.releases.items():
+            lines = ",\n".join(f"{_line(k)}: {_line(v)}" for k, v in facts.items())
+            out[release_file(self.folder, version)] = f'{{"format": {FORMAT}, "release": {{\n{lines}\n}}}}\n'
         for name, entries in self.sections.items():
             lines = ",\n".join(f"{_line(k)}: {_line(entries[k])}" for k in sorted(entries))
             head = f'{{"format": {FORMAT}, "section": {_line(name)}, "entries": {{'

@@ -25,7 +25,7 @@ class UnknownRelease(CatalogError):
 class Release:
     """One vLLM version and the surface it accepts.
 
-    version: as the catalog spells it. requested: as it was asked for. facts: its object of releases.json.
+    version: as the catalog spells it. requested: as it was asked for. facts: what `releases/<version>.json` says of it.
     """
 
     def __init__(self, catalog: Catalog, version: str, requested: str) -> None:
@@ -143,17 +143,17 @@ class Catalog:
     """The history of all releases; sections are read from disk when first asked for."""
 
     def __init__(self, folder: Path, extra: Sequence[Path] = ()) -> None:
-        """folder: holds releases.json and one file a section. extra: single-release files."""
+        """folder: holds releases.json, one file a release and one a section. extra: single-release files."""
         self._folder = folder
         releases = read_json(folder / "releases.json").get("releases")
         if not isinstance(releases, list):
             raise CatalogError(f"{folder / 'releases.json'}: no list of releases")
-        self._facts: dict[str, Attrs] = {r["version"]: r for r in releases}
-        self._shipped: tuple[str, ...] = tuple(self._facts)
+        self._shipped: tuple[str, ...] = tuple(releases)
+        self._facts: dict[str, Attrs] = {}
         self._extra: list[tuple[str, dict[str, Facts]]] = []
         for path in extra:
             self._add(path)
-        self.releases: tuple[str, ...] = tuple(sorted(self._facts, key=key))
+        self.releases: tuple[str, ...] = tuple(sorted({*self._shipped, *self._facts}, key=key))
         self._order = {version: i for i, version in enumerate(self.releases)}
         self._entries: dict[str, Entries] = {}
         self._cache: dict[str, Release] = {}
@@ -222,6 +222,9 @@ class Catalog:
         return alias
 
     def release_facts(self, version: str) -> Attrs:
+        """Return how a release is built and published. Raises CatalogError for a damaged catalog."""
+        if version not in self._facts:
+            self._facts[version] = read_json(release_file(self._folder, version)).get("release", {})
         return self._facts[version]
 
     def entries(self, section: str) -> Entries:
@@ -305,6 +308,11 @@ class Catalog:
             return SpecifierSet(specifier).contains(version, prereleases=True)
         except (InvalidSpecifier, InvalidVersion) as error:
             raise ValueError(str(error)) from error
+
+
+def release_file(folder: Path, version: str) -> Path:
+    """Return the file of a history that says how a release is built and published."""
+    return folder / "releases" / f"{version}.json"
 
 
 def read_json(path: Path) -> dict[str, Any]:
