@@ -19,6 +19,7 @@ from vllm_migrate.model import Pin, is_hole
 _NUMBER = r"\d{1,4}\.\d{1,4}\.\d{1,4}(?:\.\d{1,4})?(?:\.?post\d{1,4}|\.?rc\d{1,4}(?:\.dev\d{1,9})?|\.dev\d{1,9})?"
 _TAG = regex(rf"v?(?P<version>{_NUMBER})(?=$|[-_+])", re.ASCII)
 _ANY = regex(rf"v?(?P<version>{_NUMBER})$", re.ASCII)
+_DIGITS = "0123456789"
 _MOVING = regex(
     r"(?:(?P<front>cu\d{3})-)?(?P<word>latest|nightly)(?:-(?P<sha>[0-9a-f]{7,40}))?(?P<rest>(?:-.*)?)$"
 )
@@ -163,11 +164,12 @@ def device_of(name: str, tag: str) -> str:
     if row is not None and row.device != "cuda":
         return row.device
     for device, marks in image_names()["devices"].items():
-        if any(re.fullmatch(rf"{mark}\d*", word) for mark in marks for word in words):
+        if any(word.startswith(m) and not word[len(m) :].strip(_DIGITS) for m in marks for word in words):
             return str(device)
     return "cuda"
 
 
+@lru_cache(maxsize=4096)
 def read_image(reference: str) -> ImageVersion | None:
     """Return what an image reference says of vLLM, moving tags included; None where it is not vLLM's."""
     reference = reference.strip()
