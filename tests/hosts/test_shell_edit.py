@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -563,3 +565,59 @@ def test_words_that_say_the_same_again_change_nothing(text: str) -> None:
     assert len(site.words) > 4
     for word in site.words:
         assert apply(text, [Replace(word, word.text, word.holes)]) == text
+
+
+RUN = [
+    "vllm serve m --x 4\n",
+    "vllm serve m --x '4 5'\n",
+    'vllm serve m --x "4 5"\n',
+    "vllm serve m --x 4\\ 5\n",
+    "vllm serve m --x $'4\\t5'\n",
+    "vllm serve m --x=4\n",
+    "vllm serve m --x='4 5'\n",
+    'vllm serve m --x pre"4 5"post\n',
+    'A=(--x 4)\nvllm serve m "${A[@]}"\n',
+    'A=()\nA+=(--x "4 5")\nvllm serve m "${A[@]}"\n',
+    "ARGS='--x 4'\nvllm serve m $ARGS\n",
+    'ARGS="--x 4"\nARGS="$ARGS --y"\nvllm serve m $ARGS\n',
+    'ARGS="--x 4"\neval "vllm serve m $ARGS"\n',
+    "CMD='vllm serve m --x 4'\neval $CMD\n",
+    'CMD="vllm serve m --x 4"\n$CMD\n',
+    'CMD="vllm serve m --x 4"\nbash -c "$CMD"\n',
+    "bash -c 'vllm serve m --x 4'\n",
+    'bash -c "vllm serve m --x 4"\n',
+    "bash -c 'vllm serve m --x \"4 5\"'\n",
+    "bash -c \"vllm serve m --x '4 5'\"\n",
+    "bash -c \"bash -c 'vllm serve m --x 4'\"\n",
+    "bash <<EOF\nvllm serve m --x 4\nEOF\n",
+    "bash <<'EOF'\nvllm serve m --x '4 5'\nEOF\n",
+    "bash <<EOF\nvllm serve m --x '4 5'\nEOF\n",
+    'echo "$(vllm serve m --x 4)"\n',
+    'f() {\n  vllm serve "$@"\n}\nf m --x 4\n',
+]
+HANDED = ["8", "a b", "it's", 'say "x"', "$5", "a\\b", '{"a": 1}', "#a", "a;b", "", "$(X)", "=", "'\"", "a\\", "*", "~",
+          "{a,b}", "`x`", "[x]"]  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not there")
+@pytest.mark.parametrize("text", RUN)
+def test_bash_hands_over_what_was_written(text: str, tmp_path: Path) -> None:
+    program = tmp_path / "vllm"
+    program.write_text("#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done; echo\n")
+    program.chmod(0o755)
+    scripts, wanted = [], []
+    for value in HANDED:
+        word = next(w for w in read(text).sites[0].words if "4" in w.text)
+        head = "--x=" if word.text.startswith("--x=") else ""
+        try:
+            edits = word.container.edits([Replace(word, head + value)])
+        except CannotRender:
+            continue
+        scripts.append(Source.of(text).with_edits(edits).text)
+        wanted.append(f"<serve><m><{head or '--x><'}{value}>")
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        ["bash", "-c", "".join(scripts)], env={**os.environ, "PATH": path}, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert ran.stdout.replace("<--y>", "").splitlines() == wanted, ran.stderr
+    assert wanted

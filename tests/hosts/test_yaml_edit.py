@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -567,3 +568,39 @@ def test_a_new_word_reads_back_as_it_was_given(text: str, place: str) -> None:
     after = render(reading, samples.POD, [Replace(reading.sites[0].words[index], "--x=" + text)])
     again = read(yaml, after, "p.yaml").sites[0]
     assert again.words[index].spelled() == "--x=" + text
+
+
+_ARGS = "kind: Pod\nspec:\n  containers:\n  - image: vllm/vllm-openai:v1\n    args:%s\n    tty: true\n"
+_COMMAND = "services:\n  a:\n    image: vllm/vllm-openai:v1\n    command:%s\n    tty: true\n"
+_FORMS = [
+    _ARGS % "\n    - --x\n    - 4",
+    _ARGS % '\n    - --x\n    - "4"',
+    _ARGS % "\n    - --x\n    - '4' # c",
+    _ARGS % "\n    - --x\n    - &a 4",
+    _ARGS % " [--x, 4]",
+    _ARGS % ' ["--x", "4"]',
+    _ARGS % "\n    - --x\n    - |-\n      4",
+    _COMMAND % " --x 4",
+    _COMMAND % ' "--x 4"',
+    _COMMAND % " '--x 4'",
+    _COMMAND % " >-\n      --x\n      4",
+    _COMMAND % " |\n      --x 4",
+]
+_HANDED = ["8", "a b", "it's", 'say "x"', "a\\b", '{"a": 1}', "a #b", "#a", "", "a: b", "'\"", "*", "~", "yes", "1e3",
+           "{a,b}", "- a", "12:30", "a,b", "%x"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", _FORMS)
+def test_loaders_hand_over_what_was_written(text: str) -> None:
+    from ruamel.yaml import YAML
+
+    for value in _HANDED:
+        reading = read(yaml, text, "x.yaml")
+        after = render(reading, text, [Replace(word(reading, "4"), value)])
+        loaded = YAML(typ="safe").load(after)
+        if "services" in loaded:
+            assert loaded["services"]["a"].pop("tty") is True
+            assert shlex.split(loaded["services"]["a"]["command"]) == ["--x", value]
+        else:
+            container = loaded["spec"]["containers"][0]
+            assert container == {"image": "vllm/vllm-openai:v1", "args": ["--x", value], "tty": True}

@@ -108,7 +108,7 @@ def _option_lists(region: Region, just: bool) -> dict[str, list[Word]]:
         if match["op"] == "+":
             twice.add(name)
         if re.match(r"(?:\\\r?\n|[ \t])*--?[A-Za-z]", value) and "#" not in value:
-            found[name] = read_words(_guest(region, start, end, just), NAME)
+            found[name] = read_words(_guest(region, start, end, just, value=True), NAME)
     return {k: v for k, v in found.items() if k not in twice and v}
 
 
@@ -235,8 +235,11 @@ def _recipe_just(text: str) -> Iterator[tuple[int, int]]:
         yield script
 
 
-def _guest(region: Region, start: int, end: int, just: bool) -> Region:
-    """Return a recipe as shell text: `$(NAME)` and `{{NAME}}` read as `${NAME}`, `$$` as `$`."""
+def _guest(region: Region, start: int, end: int, just: bool, *, value: bool = False) -> Region:
+    """Return a recipe as shell text: `$(NAME)` and `{{NAME}}` read as `${NAME}`, `$$` as `$`.
+
+    value: the text is a variable's value, where make takes `#` for the start of a comment.
+    """
     text = region.text
     pieces: list[Piece] = []
     out: list[str] = []
@@ -273,6 +276,8 @@ def _guest(region: Region, start: int, end: int, just: bool) -> Region:
     piece(text[here:end], here, end, True)
 
     def escape(new: str, where: int) -> str | None:
+        if value and not just and "#" in new:
+            return None
         parts = re.split(r"(\$\{[A-Za-z_]\w*\})", new)
         return "".join(spelled[p] if p in spelled else p if just else p.replace("$", "$$") for p in parts)
 

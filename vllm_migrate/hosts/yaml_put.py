@@ -50,7 +50,7 @@ def _block_raw(document: Document, node: Node, text: str) -> tuple[int, int, str
     if strips == text.endswith("\n") or (not strips and text.endswith("\n\n")):
         return None
     body = text.removesuffix("\n")
-    if not body or body[0] in " \n\t" or (node.style == ">" and "\n" in body):
+    if not body or body[0] in " \n\t" or (node.style == ">" and "\n" in body) or yaml_spell.has_control(body):
         return None
     first = document.text[header.end() : node.end]
     indent = first[: len(first) - len(first.lstrip(" "))]

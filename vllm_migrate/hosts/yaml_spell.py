@@ -66,11 +66,16 @@ def is_text(text: str) -> bool:
 
 def plain_safe(text: str, *, flow: bool) -> bool:
     """Tell whether text can stand without quotes (whatever type it then has)."""
-    if not text or _BAD_START.match(text) or text[-1] in " \t:" or _CONTROL.search(text):
+    if not text or _BAD_START.match(text) or text[-1] in " \t:" or has_control(text):
         return False
     if "\n" in text or "\t" in text or ": " in text or " #" in text:
         return False
     return not (flow and re.search(r"[,\[\]{}:?]", text))
+
+
+def has_control(text: str) -> bool:
+    """Tell whether only escapes can write a text."""
+    return _CONTROL.search(text) is not None
 
 
 def double_quoted(text: str) -> str:
@@ -94,12 +99,12 @@ def spell_text(
         return json.dumps(text, ensure_ascii=False)
     if style == '"' and not escapes and re.search(r'["\\]', text) and not re.search(r"[\n\t\r']", text):
         style = "'"
-    if style == "'" and not re.search(r"[\n\t\r]", text) and not _CONTROL.search(text):
+    if style == "'" and not re.search(r"[\n\t\r]", text) and not has_control(text):
         return "'" + text.replace("'", "''") + "'"
     if style != '"':
         if plain_safe(text, flow=flow) and (loose or is_text(text)) and not is_hole(text[0]):
             return text
-        if ('"' in text or "\\" in text) and not re.search(r"[\n\t\r]", text) and not _CONTROL.search(text):
+        if ('"' in text or "\\" in text) and not re.search(r"[\n\t\r]", text) and not has_control(text):
             return "'" + text.replace("'", "''") + "'"
     return '"' + double_quoted(text) + '"'
 
