@@ -384,6 +384,117 @@ def test_insert(before: str, after: str | None, expected: str) -> None:
     assert insert(before, ["--new", "2"], after) == expected
 
 
+BESIDE = [
+    (
+        'A=(--a 1 --b 2)\nvllm serve "${A[@]}"\n',
+        "before",
+        "--a",
+        'A=(--n 1 --o --a 1 --b 2)\nvllm serve "${A[@]}"\n',
+    ),
+    (
+        'A=(--a 1 --b 2)\nvllm serve "${A[@]}"\n',
+        "before",
+        "--b",
+        'A=(--a 1 --n 1 --o --b 2)\nvllm serve "${A[@]}"\n',
+    ),
+    (
+        'A=(--a 1 --b 2)\nvllm serve "${A[@]}"\n',
+        "after",
+        "--b",
+        'A=(--a 1 --b 2 --n 1 --o)\nvllm serve "${A[@]}"\n',
+    ),
+    (
+        'A=(--a 1 --b 2)\nvllm serve "${A[@]}"\n',
+        "after",
+        "--a",
+        'A=(--a 1 --n 1 --o --b 2)\nvllm serve "${A[@]}"\n',
+    ),
+    (
+        'A=(\n  --a 1\n  --b 2\n)\nvllm serve "${A[@]}"\n',
+        "before",
+        "--a",
+        'A=(\n  --n 1 --o --a 1\n  --b 2\n)\nvllm serve "${A[@]}"\n',
+    ),
+    (
+        'A=(\n  --a 1\n  --b 2\n)\nvllm serve "${A[@]}"\n',
+        "before",
+        "--b",
+        'A=(\n  --a 1\n  --n 1\n  --o\n  --b 2\n)\nvllm serve "${A[@]}"\n',
+    ),
+    (
+        'A=(\n  --a 1\n  --b 2\n)\nvllm serve "${A[@]}"\n',
+        "after",
+        "--b",
+        'A=(\n  --a 1\n  --b 2\n  --n 1\n  --o\n)\nvllm serve "${A[@]}"\n',
+    ),
+    (
+        'A=(\n  --a 1\n  --b 2\n)\nvllm serve "${A[@]}"\n',
+        "after",
+        "--a",
+        'A=(\n  --a 1\n  --n 1\n  --o\n  --b 2\n)\nvllm serve "${A[@]}"\n',
+    ),
+    ("vllm serve m --a 1 --b 2\n", "before", "--a", "vllm serve m --n 1 --o --a 1 --b 2\n"),
+    ("vllm serve m --a 1 --b 2\n", "before", "--b", "vllm serve m --a 1 --n 1 --o --b 2\n"),
+    ("vllm serve m --a 1 --b 2\n", "after", "--b", "vllm serve m --a 1 --b 2 --n 1 --o\n"),
+    ("vllm serve m --a 1 --b 2\n", "after", "--a", "vllm serve m --a 1 --n 1 --o --b 2\n"),
+    (
+        "vllm serve m \\\n  --a 1 \\\n  --b 2\n",
+        "before",
+        "--a",
+        "vllm serve m \\\n  --n 1 \\\n  --o \\\n  --a 1 \\\n  --b 2\n",
+    ),
+    (
+        "vllm serve m \\\n  --a 1 \\\n  --b 2\n",
+        "before",
+        "--b",
+        "vllm serve m \\\n  --a 1 \\\n  --n 1 \\\n  --o \\\n  --b 2\n",
+    ),
+    (
+        "vllm serve m \\\n  --a 1 \\\n  --b 2\n",
+        "after",
+        "--b",
+        "vllm serve m \\\n  --a 1 \\\n  --b 2 \\\n  --n 1 \\\n  --o\n",
+    ),
+    (
+        "vllm serve m \\\n  --a 1 \\\n  --b 2\n",
+        "after",
+        "--a",
+        "vllm serve m \\\n  --a 1 \\\n  --n 1 \\\n  --o \\\n  --b 2\n",
+    ),
+    (
+        'ARGS="--a 1 --b 2"\nvllm serve $ARGS\n',
+        "before",
+        "--a",
+        'ARGS="--n 1 --o --a 1 --b 2"\nvllm serve $ARGS\n',
+    ),
+    (
+        'ARGS="--a 1 --b 2"\nvllm serve $ARGS\n',
+        "before",
+        "--b",
+        'ARGS="--a 1 --n 1 --o --b 2"\nvllm serve $ARGS\n',
+    ),
+    (
+        'ARGS="--a 1 --b 2"\nvllm serve $ARGS\n',
+        "after",
+        "--b",
+        'ARGS="--a 1 --b 2 --n 1 --o"\nvllm serve $ARGS\n',
+    ),
+    (
+        'ARGS="--a 1 --b 2"\nvllm serve $ARGS\n',
+        "after",
+        "--a",
+        'ARGS="--a 1 --n 1 --o --b 2"\nvllm serve $ARGS\n',
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "side", "name", "expected"), BESIDE)
+def test_words_go_beside_others(text: str, side: str, name: str, expected: str) -> None:
+    pair = option(read(text).sites[0], name)
+    place = {"before": pair[0]} if side == "before" else {"after": pair[-1]}
+    assert apply(text, [InsertWords(pair[0].container, ["--n", "1", "--o"], **place)]) == expected
+
+
 def test_inserted_options_take_the_place_of_what_they_replace() -> None:
     text = "vllm serve m \\\n  --old 1 \\\n  --b 2\n"
     site = read(text).sites[0]
@@ -425,6 +536,70 @@ VARIABLES = [
     ),
     ("docker run --env=X=1 vllm/vllm-openai:v0.11.0\n", "docker run vllm/vllm-openai:v0.11.0\n"),
     ("bash -c 'export X=1; vllm serve m'\n", "bash -c 'vllm serve m'\n"),
+    ("cd /a; export X=1; vllm serve m\n", "cd /a; vllm serve m\n"),
+    ("cd /a; export X=1\nvllm serve m\n", "cd /a\nvllm serve m\n"),
+    ("export X=1; cd /a\nvllm serve m\n", "cd /a\nvllm serve m\n"),
+    ("cd /a && export X=1\nvllm serve m\n", "cd /a\nvllm serve m\n"),
+    ("export X=1 && cd /a && vllm serve m\n", "cd /a && vllm serve m\n"),
+    ("cd /a || export X=1\nvllm serve m\n", "cd /a || :\nvllm serve m\n"),
+    ("export X=1 || cd /a\nvllm serve m\n", ": || cd /a\nvllm serve m\n"),
+    ("cd /a && export X=1 || exit 1\nvllm serve m\n", "cd /a && : || exit 1\nvllm serve m\n"),
+    ("cd /a && export X=1 && cd /b\nvllm serve m\n", "cd /a && cd /b\nvllm serve m\n"),
+    ("cd /a\n\nexport X=1\n\nvllm serve m\n", "cd /a\n\nvllm serve m\n"),
+    ("cd /a\n\n# about X\nexport X=1\n\nvllm serve m\n", "cd /a\n\n# about X\n\nvllm serve m\n"),
+    ("cd /a\n\nexport X=1\nvllm serve m\n", "cd /a\n\nvllm serve m\n"),
+    ("export X=1\n\nvllm serve m\n", "vllm serve m\n"),
+    ("export X=1 # why\nvllm serve m\n", "vllm serve m\n"),
+    ("  export X=1 \n  vllm serve m\n", "  vllm serve m\n"),
+    ("bash -c '\n  export X=1\n  vllm serve m\n'\n", "bash -c '\n  vllm serve m\n'\n"),
+    ("bash -c 'export X=1\n  vllm serve m\n'\n", "bash -c '  vllm serve m\n'\n"),
+    ("bash <<'EOF'\nexport X=1\nvllm serve m\nEOF\n", "bash <<'EOF'\nvllm serve m\nEOF\n"),
+    (
+        "if [ a ]; then\n  export X=1\n  cd /b\nfi\nvllm serve m\n",
+        "if [ a ]; then\n  cd /b\nfi\nvllm serve m\n",
+    ),
+    ("if [ a ]; then export X=1; cd /b; fi\nvllm serve m\n", "if [ a ]; then cd /b; fi\nvllm serve m\n"),
+    ("if [ a ]; then cd /b; export X=1; fi\nvllm serve m\n", "if [ a ]; then cd /b; fi\nvllm serve m\n"),
+    (
+        "if [ a ]; then\n  export X=1\nelif [ b ]; then\n  cd /a\nfi\nvllm serve m\n",
+        "if [ a ]; then\n  :\nelif [ b ]; then\n  cd /a\nfi\nvllm serve m\n",
+    ),
+    (
+        "if [ a ]; then\n  cd /x\nelif [ b ]; then\n  export X=1\nfi\nvllm serve m\n",
+        "if [ a ]; then\n  cd /x\nelif [ b ]; then\n  :\nfi\nvllm serve m\n",
+    ),
+    ("while true; do export X=1; done\nvllm serve m\n", "while true; do :; done\nvllm serve m\n"),
+    ("{ export X=1; }\nvllm serve m\n", "{ :; }\nvllm serve m\n"),
+    ("{ export X=1; cd /a; }\nvllm serve m\n", "{ cd /a; }\nvllm serve m\n"),
+    ("(export X=1; vllm serve m)\n", "(vllm serve m)\n"),
+    ("( export X=1\n  vllm serve m )\n", "( vllm serve m )\n"),
+    ("f() {\n  export X=1\n}\nf\nvllm serve m\n", "f() {\n  :\n}\nf\nvllm serve m\n"),
+    ("f() { export X=1; vllm serve m; }\nf\n", "f() { vllm serve m; }\nf\n"),
+    ("export X=1 A=2 B=3\nvllm serve m\n", "export A=2 B=3\nvllm serve m\n"),
+    ("export A=2 \\\n  X=1 \\\n  B=3\nvllm serve m\n", "export A=2 \\\n  B=3\nvllm serve m\n"),
+    ("declare -x X=1\nvllm serve m\n", "vllm serve m\n"),
+    ("X=1; export X; vllm serve m\n", "vllm serve m\n"),
+    ("X=1\nY=2\nexport X Y\nvllm serve m\n", "Y=2\nexport Y\nvllm serve m\n"),
+    ("test -n a && export X=1\nvllm serve m\n", "vllm serve m\n"),
+    ("[ a ] && [ b ] && export X=1\nvllm serve m\n", "vllm serve m\n"),
+    ("[ a ] && start && export X=1\nvllm serve m\n", "[ a ] && start\nvllm serve m\n"),
+    ("cd /a\nexport X=1; cd /b\nvllm serve m\n", "cd /a\ncd /b\nvllm serve m\n"),
+    ("cd /a; cd /b; export X=1; cd /c\nvllm serve m\n", "cd /a; cd /b; cd /c\nvllm serve m\n"),
+    ("case a in\n  b) export X=1;;\nesac\nvllm serve m\n", "case a in\n  b) :;;\nesac\nvllm serve m\n"),
+    ("env X=1 vllm serve m\n", "env vllm serve m\n"),
+    ("env -i X=1 A=2 vllm serve m\n", "env -i A=2 vllm serve m\n"),
+    ("sudo X=1 vllm serve m\n", "sudo vllm serve m\n"),
+    ("nohup env X=1 vllm serve m &\n", "nohup env vllm serve m &\n"),
+    (
+        "docker run --env X=1 --env A=2 vllm/vllm-openai:v0.11.0\n",
+        "docker run --env A=2 vllm/vllm-openai:v0.11.0\n",
+    ),
+    ("export X=1\r\nvllm serve m\r\n", "vllm serve m\r\n"),
+    ("cd /a\r\n\r\nexport X=1\r\n\r\nvllm serve m\r\n", "cd /a\r\n\r\nvllm serve m\r\n"),
+    ("export X=1;\nvllm serve m\n", "vllm serve m\n"),
+    ("export X=1 &&\n  vllm serve m\n", "vllm serve m\n"),
+    ("cd /a &&\n  export X=1 &&\n  vllm serve m\n", "cd /a &&\n  vllm serve m\n"),
+    ("cd /a \\\n  && export X=1 \\\n  && vllm serve m\n", "cd /a \\\n  && vllm serve m\n"),
 ]
 
 
@@ -443,6 +618,74 @@ def test_change_variables() -> None:
     x = variable(text, "X")
     both: list[Change] = [Replace(x, "2"), Rename(x, "Y")]
     assert apply(text, both) == 'docker run -e "Y=2" vllm/vllm-openai:v0.11.0\n'
+
+
+ADDED = [
+    (
+        "docker run -e A=1 vllm/vllm-openai:v0.11.0\n",
+        "1",
+        "docker run -e A=1 -e N=1 vllm/vllm-openai:v0.11.0\n",
+    ),
+    (
+        "docker run -e A=1 vllm/vllm-openai:v0.11.0\n",
+        "a b",
+        "docker run -e A=1 -e N='a b' vllm/vllm-openai:v0.11.0\n",
+    ),
+    (
+        "docker run --env=A=1 vllm/vllm-openai:v0.11.0\n",
+        "1",
+        "docker run --env=A=1 --env=N=1 vllm/vllm-openai:v0.11.0\n",
+    ),
+    (
+        "docker run --env=A=1 vllm/vllm-openai:v0.11.0\n",
+        "a b",
+        "docker run --env=A=1 --env=N='a b' vllm/vllm-openai:v0.11.0\n",
+    ),
+    (
+        "docker run \\\n  -e A=1 \\\n  -e B=2 \\\n  vllm/vllm-openai:v0.11.0\n",
+        "1",
+        "docker run \\\n  -e A=1 \\\n  -e N=1 \\\n  -e B=2 \\\n  vllm/vllm-openai:v0.11.0\n",
+    ),
+    (
+        "docker run \\\n  -e A=1 \\\n  -e B=2 \\\n  vllm/vllm-openai:v0.11.0\n",
+        "a b",
+        "docker run \\\n  -e A=1 \\\n  -e N='a b' \\\n  -e B=2 \\\n  vllm/vllm-openai:v0.11.0\n",
+    ),
+    ("export A=1\r\nvllm serve m\r\n", "1", "export A=1\r\nexport N=1\r\nvllm serve m\r\n"),
+    ("  cd /a; export A=1; vllm serve m\n", "1", "  cd /a; export A=1; export N=1; vllm serve m\n"),
+    ("A=1 vllm serve m\n", "1", "A=1 N=1 vllm serve m\n"),
+    ("env A=1 vllm serve m\n", "1", "env A=1 N=1 vllm serve m\n"),
+    ("export A=1 B=2\nvllm serve m\n", "1", "export A=1 B=2\nexport N=1\nvllm serve m\n"),
+    ("declare -x A=1\nvllm serve m\n", "1", "declare -x A=1\ndeclare -x N=1\nvllm serve m\n"),
+    (
+        "if [ a ]; then\n  export A=1\nfi\nvllm serve m\n",
+        "1",
+        "if [ a ]; then\n  export A=1\n  export N=1\nfi\nvllm serve m\n",
+    ),
+    ("export A=1 && vllm serve m\n", "1", "export A=1\nexport N=1 && vllm serve m\n"),
+    (
+        "docker run -e 'A=1' vllm/vllm-openai:v0.11.0\n",
+        "1",
+        "docker run -e 'A=1' -e N=1 vllm/vllm-openai:v0.11.0\n",
+    ),
+    (
+        "docker run -e 'A=1' vllm/vllm-openai:v0.11.0\n",
+        "a b",
+        "docker run -e 'A=1' -e N='a b' vllm/vllm-openai:v0.11.0\n",
+    ),
+    (
+        "docker run -e A=1 vllm/vllm-openai:v0.11.0\n",
+        "",
+        "docker run -e A=1 -e N= vllm/vllm-openai:v0.11.0\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "value", "after"), ADDED)
+def test_a_new_variable_is_set_like_the_one_beside_it(before: str, value: str, after: str) -> None:
+    a = variable(before, "A")
+    assert apply(before, [InsertVariable(a.container, "N", value, after=a)]) == after
+    assert variable(after, "N").value == value
 
 
 def test_add_variables() -> None:
