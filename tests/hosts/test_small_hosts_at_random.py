@@ -12,7 +12,7 @@ from small_hosts import check_identity, read, render
 
 from vllm_migrate.hosts import dockerfile, ini
 from vllm_migrate.hosts.dockerfile_values import quote_value
-from vllm_migrate.hosts.unit_words import quote_word
+from vllm_migrate.hosts.unit_words import quote_assignment, quote_word
 from vllm_migrate.model import Change, InsertWords, Remove, Rename, Replace
 
 TEXTS = ["--x", "4", "a b", 'say "hi"', "it's", "$HOME", "100%", "back\\slash", '{"a": [1]}', "ü", "#4", "a;b"]
@@ -31,7 +31,7 @@ def dockerfile_of(words: list[str], gaps: list[str], env: list[str], gap: str) -
 def unit_of(words: list[str], gaps: list[str], env: list[str], gap: str) -> str:
     line = "".join((g or " ") + str(quote_word(w, (), "")) for w, g in zip(words, gaps, strict=False))
     gap = gap.replace("    # note\n", "")
-    pairs = gap.join(str(quote_word(f"V{i}={v}", (), "")) for i, v in enumerate(env))
+    pairs = gap.join(str(quote_assignment(f"V{i}={v}", (), "")) for i, v in enumerate(env))
     environment = f"Environment={pairs}\n" if env else ""
     return f"[Service]\n{environment}ExecStart=/bin/vllm serve{line}\nRestart=no\n"
 

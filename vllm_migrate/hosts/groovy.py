@@ -12,7 +12,7 @@ from vllm_migrate.hosts.shown import Names
 from vllm_migrate.launch import is_server_image, launchers
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import CannotRender, Change, Pin, Reading, Remove, Rename, Replace, Variable, fill, is_hole
-from vllm_migrate.text import Edit, Piece, Region, Span
+from vllm_migrate.text import Edit, Piece, Region, Span, line_end, line_start
 
 NAME = "groovy"
 
@@ -25,6 +25,7 @@ _RUNS = regex(
 )
 _SETS = regex(r"(?:^|[\n;{])[ \t]*(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*$")
 
+_EMPTY = regex(r"\benvironment\s*\{\s*\}")
 _REFERENCE = regex(r"[\w.-]+(?:[:/][\w.-]+)*:[\w.-]+(?:@sha256:[0-9a-f]+)?")
 
 
@@ -65,7 +66,23 @@ class Environment:
                 quote = self.region.text[item.value_span.start - 1]
                 new = _written(str(change.value), quote, change.holes or item.holes)
                 out.append(Edit(item.value_span.start, item.value_span.end, new))
-        return mapped(self.region, out)
+        return mapped(self.region, self._without_empty_blocks(out))
+
+    def _without_empty_blocks(self, edits: list[Edit]) -> list[Edit]:
+        """Take whole blocks that nothing would be left of: a pipeline with an empty one is refused."""
+        text = self.region.text
+        left = list(text)
+        for edit in edits:
+            if not edit.text:
+                left[edit.start : edit.end] = " " * (edit.end - edit.start)
+        for match in _EMPTY.finditer("".join(left)):
+            if any(not e.text and match.start() < e.start and e.end <= match.end() for e in edits):
+                edits = [e for e in edits if not match.start() < e.start < match.end()]
+                alone = not text[line_start(text, match.start()) : match.start()].strip()
+                alone = alone and not text[match.end() : line_end(text, match.end())].strip()
+                whole = Edit(match.start(), match.end(), "")
+                edits.append(whole_lines(text, match.start(), match.end()) if alone else whole)
+        return edits
 
 
 def read(region: Region, context: Context) -> Reading:

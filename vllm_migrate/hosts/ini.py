@@ -12,7 +12,7 @@ from vllm_migrate.hosts.listed import ListContainer, SpotContainer, mapped, whol
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.requirements import Lines
 from vllm_migrate.hosts.requirements import read as read_requirements
-from vllm_migrate.hosts.unit_words import UnitWord, quote_word, script_region, split_unit_words
+from vllm_migrate.hosts.unit_words import UnitWord, quote_assignment, quote_word, script_region, split_unit_words
 from vllm_migrate.launch import basename, container_launch, find_launch, launchers, script_of
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import (
@@ -77,7 +77,7 @@ class NewSetting:
         for change in changes:
             if not isinstance(change, InsertVariable):
                 raise CannotRender("only a variable can be added here")
-            written = quote_word(f"{change.name}={change.value}", (), "")
+            written = quote_assignment(f"{change.name}={change.value}", (), "")
             if written is None:
                 raise CannotRender("the value cannot be written on one line")
             out.append(Edit(self.before.start, self.before.start, f"Environment={written}{self.newline}"))
@@ -181,10 +181,10 @@ def _listing(region: Region, setting: Setting, words: Sequence[UnitWord]) -> Lis
     )
 
 
-def _words(region: Region, setting: Setting) -> list[UnitWord]:
+def _words(region: Region, setting: Setting, *, dollars: bool = True) -> list[UnitWord]:
     logical = setting.logical(region)
     found = []
-    for word in split_unit_words(logical.text):
+    for word in split_unit_words(logical.text, dollars=dollars):
         span = logical.to_parent(word.span.start, word.span.end)
         if span is not None:
             found.append(UnitWord(span, word.text, word.holes, word.splits, word.quoted))
@@ -192,8 +192,8 @@ def _words(region: Region, setting: Setting) -> list[UnitWord]:
 
 
 def _environment(region: Region, setting: Setting, unit: Unit) -> None:
-    words = _words(region, setting)
-    home = ListContainer(NAME, region, _listing(region, setting, words), quote_word)
+    words = _words(region, setting, dollars=False)
+    home = ListContainer(NAME, region, _listing(region, setting, words), quote_assignment)
     home.empty = lambda: [whole_lines(region.text, setting.start, setting.end)]
     for i, word in enumerate(words):
         name, equals, value = word.text.partition("=")

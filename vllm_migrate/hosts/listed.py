@@ -29,13 +29,27 @@ Quote = Callable[[str, Sequence[str], str], "str | None"]
 
 
 def mapped(region: Region, edits: Sequence[Edit]) -> list[Edit]:
-    """Return edits of the region's text as edits of its source. Raises CannotRender."""
+    """Return edits of the region's text as edits of its source. Raises CannotRender.
+
+    Deletions that overlap become one: two neighbours may both take the line end between them.
+    """
     out = []
-    for edit in edits:
+    for edit in _joined(edits):
         up = region.edit(edit.start, edit.end, edit.text)
         if up is None:
             raise CannotRender("the text cannot be written at this place")
         out.append(up)
+    return out
+
+
+def _joined(edits: Sequence[Edit]) -> list[Edit]:
+    out: list[Edit] = []
+    for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+        last = out[-1] if out else None
+        if last is not None and not last.text and not edit.text and edit.start < last.end:
+            out[-1] = Edit(last.start, max(last.end, edit.end), "")
+        else:
+            out.append(edit)
     return out
 
 

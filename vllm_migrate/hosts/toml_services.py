@@ -76,7 +76,8 @@ class EnvTable:
         place = line_end(text, entry.node.span.end)
         indent = text[start : entry.key.start]
         written = inner(change.value, '"')
-        return Edit(place, place, f'{self.region.source.newline}{indent}{change.name} = "{written}"')
+        name = _key(text, entry, change.name).rstrip()
+        return Edit(place, place, f'{self.region.source.newline}{indent}{name} = "{written}"')
 
 
 def _key(text: str, entry: Entry, name: str) -> str:

@@ -29,8 +29,11 @@ class UnitWord:
     quoted: bool = False
 
 
-def split_unit_words(text: str) -> list[UnitWord]:
-    """Return the words of a value; `$$` and `%%` are read as the letter they stand for."""
+def split_unit_words(text: str, *, dollars: bool = True) -> list[UnitWord]:
+    """Return the words of a value; `$$` and `%%` are read as the letter they stand for.
+
+    dollars: `$NAME` is filled in, as it is in a command and not in an assignment.
+    """
     words: list[UnitWord] = []
     at = 0
     while at < len(text):
@@ -42,14 +45,14 @@ def split_unit_words(text: str) -> list[UnitWord]:
         holes: list[str] = []
         while at < len(text) and (quote or text[at] not in " \t\r\n"):
             char = text[at]
-            match = _HOLE.match(text, at)
+            match = _HOLE.match(text, at) if dollars or char != "$" else None
             if char == "\\" and at + 1 < len(text) and quote != "'":
                 out.append(_ESCAPES.get(text[at + 1], text[at + 1]))
                 at += 2
             elif char in "\"'" and (quote == char or (not quote and (at == start or text[at - 1] == "="))):
                 quote = "" if quote else char
                 at += 1
-            elif char in "$%" and text.startswith(char * 2, at):
+            elif char in ("$%" if dollars else "%") and text.startswith(char * 2, at):
                 out.append(char)
                 at += 2
             elif match is not None:
@@ -67,10 +70,18 @@ def split_unit_words(text: str) -> list[UnitWord]:
 
 
 def quote_word(text: str, holes: Sequence[str], old: str) -> str | None:
-    """Write a word, in the quotes of the one it replaces or in the fewest it needs."""
-    if "\n" in text or "\r" in text:
+    """Write a word of a command, in the quotes of the one it replaces or in the fewest it needs."""
+    return _quoted(re.sub(r"[$%](?=\S)", lambda m: m[0] * 2, text), holes, old)
+
+
+def quote_assignment(text: str, holes: Sequence[str], old: str) -> str | None:
+    """Write a word of an assignment, where `$` is a letter like others."""
+    return _quoted(re.sub(r"%(?=\S)", "%%", text), holes, old)
+
+
+def _quoted(doubled: str, holes: Sequence[str], old: str) -> str | None:
+    if "\n" in doubled or "\r" in doubled:
         return None
-    doubled = re.sub(r"[$%](?=\S)", lambda m: m[0] * 2, text)
     plain = "".join(c for c in doubled if not is_hole(c))
     style = old[0] if old[:1] in ('"', "'") and old[-1:] == old[0] and len(old) > 1 else ""
     if not style and (_PLAIN.fullmatch(plain) or (not plain and holes)):
