@@ -604,3 +604,117 @@ def test_loaders_hand_over_what_was_written(text: str) -> None:
         else:
             container = loaded["spec"]["containers"][0]
             assert container == {"image": "vllm/vllm-openai:v1", "args": ["--x", value], "tty": True}
+
+
+VALUES = [
+    ("k:\n  - 1\n  - 2\n  - 4\nz: 1\n", [1, 4], "k:\n  - 1\n  - 4\nz: 1\n"),
+    ("k:\n  - 1\n  - 2\n  - 4\nz: 1\n", [1, 2, 4, 8], "k:\n  - 1\n  - 2\n  - 4\n  - 8\nz: 1\n"),
+    ("k:\n  - 1\n  - 2\n  - 4\nz: 1\n", [0, 1, 2, 4], "k:\n  - 0\n  - 1\n  - 2\n  - 4\nz: 1\n"),
+    ("k:\n  - 1\n  - 2\n  - 4\nz: 1\n", [8], "k:\n  - 8\nz: 1\n"),
+    ("k:\n  - 1\n  - 2\n  - 4\nz: 1\n", [], "k: []\nz: 1\n"),
+    ("k:\n  - 1\n  - 2\n  - 4\nz: 1\n", ["a b", 2, 4], "k:\n  - a b\n  - 2\n  - 4\nz: 1\n"),
+    (
+        "k:\n  - 1\n  - 2\n  - 4\nz: 1\n",
+        [1, 2, 4, {"a": [1]}],
+        "k:\n  - 1\n  - 2\n  - 4\n  - a:\n      - 1\nz: 1\n",
+    ),
+    ("k: [1, 2, 4]\nz: 1\n", [1, 4], "k: [1, 4]\nz: 1\n"),
+    ("k: [1, 2, 4]\nz: 1\n", [1, 2, 4, 8], "k: [1, 2, 4, 8]\nz: 1\n"),
+    ("k: [1, 2, 4]\nz: 1\n", [0, 1, 2, 4], "k: [0, 1, 2, 4]\nz: 1\n"),
+    ("k: [1, 2, 4]\nz: 1\n", [8], "k: [8]\nz: 1\n"),
+    ("k: [1, 2, 4]\nz: 1\n", [], "k: []\nz: 1\n"),
+    ("k: [1, 2, 4]\nz: 1\n", ["a b", 2, 4], "k: [a b, 2, 4]\nz: 1\n"),
+    ("k: [1, 2, 4]\nz: 1\n", [1, 2, 4, {"a": [1]}], "k: [1, 2, 4, {a: [1]}]\nz: 1\n"),
+    ("k:\n  a: 1\n  b: x\nz: 1\n", {"b": "x"}, "k:\n  b: x\nz: 1\n"),
+    ("k:\n  a: 1\n  b: x\nz: 1\n", {"c": 1, "b": "x"}, "k:\n  c: 1\n  b: x\nz: 1\n"),
+    (
+        "k:\n  a: 1\n  b: x\nz: 1\n",
+        {"a": 1, "b": "x", "c": {"d": [1]}},
+        "k:\n  a: 1\n  b: x\n  c:\n    d:\n      - 1\nz: 1\n",
+    ),
+    ("k:\n  a: 1\n  b: x\nz: 1\n", {}, "k: {}\nz: 1\n"),
+    ("k:\n  a: 1\n  b: x\nz: 1\n", {"a": "1", "b": "yes"}, 'k:\n  a: "1"\n  b: "yes"\nz: 1\n'),
+    ("k:\n  a: 1\n  b: x\nz: 1\n", "text", "k: text\nz: 1\n"),
+    ("k: {a: 1, b: x}\nz: 1\n", {"b": "x"}, "k: {b: x}\nz: 1\n"),
+    ("k: {a: 1, b: x}\nz: 1\n", {"c": 1, "b": "x"}, "k: {c: 1, b: x}\nz: 1\n"),
+    ("k: {a: 1, b: x}\nz: 1\n", {"a": 1, "b": "x", "c": {"d": [1]}}, "k: {a: 1, b: x, c: {d: [1]}}\nz: 1\n"),
+    ("k: {a: 1, b: x}\nz: 1\n", {}, "k: {}\nz: 1\n"),
+    ("k: {a: 1, b: x}\nz: 1\n", {"a": "1", "b": "yes"}, 'k: {a: "1", b: "yes"}\nz: 1\n'),
+    ("k: {a: 1, b: x}\nz: 1\n", "text", "k: text\nz: 1\n"),
+    ('k: {"a": 1, "b": "x"}\nz: 1\n', {"b": "x"}, 'k: {"b": "x"}\nz: 1\n'),
+    ('k: {"a": 1, "b": "x"}\nz: 1\n', {"c": 1, "b": "x"}, 'k: {"c": 1, "b": "x"}\nz: 1\n'),
+    (
+        'k: {"a": 1, "b": "x"}\nz: 1\n',
+        {"a": 1, "b": "x", "c": {"d": [1]}},
+        'k: {"a": 1, "b": "x", "c": {d: [1]}}\nz: 1\n',
+    ),
+    ('k: {"a": 1, "b": "x"}\nz: 1\n', {}, "k: {}\nz: 1\n"),
+    ('k: {"a": 1, "b": "x"}\nz: 1\n', {"a": "1", "b": "yes"}, 'k: {"a": "1", "b": "yes"}\nz: 1\n'),
+    ('k: {"a": 1, "b": "x"}\nz: 1\n', "text", "k: text\nz: 1\n"),
+    ("k:\nz: 1\n", "new", "k: new\nz: 1\n"),
+    ("k:\nz: 1\n", 8, "k: 8\nz: 1\n"),
+    ("k:\nz: 1\n", "a\nb\n", 'k: "a\\nb\\n"\nz: 1\n'),
+    ("k:\nz: 1\n", "a\nb", 'k: "a\\nb"\nz: 1\n'),
+    ("k: ''\nz: 1\n", "new", "k: 'new'\nz: 1\n"),
+    ("k: ''\nz: 1\n", 8, "k: 8\nz: 1\n"),
+    ("k: ''\nz: 1\n", "a\nb\n", 'k: "a\\nb\\n"\nz: 1\n'),
+    ("k: ''\nz: 1\n", "a\nb", 'k: "a\\nb"\nz: 1\n'),
+    ('k: |\n  {"a": 1}\nz: 1\n', "new", "k: new\nz: 1\n"),
+    ('k: |\n  {"a": 1}\nz: 1\n', 8, "k: 8\nz: 1\n"),
+    ('k: |\n  {"a": 1}\nz: 1\n', "a\nb\n", "k: |\n  a\n  b\nz: 1\n"),
+    ('k: |\n  {"a": 1}\nz: 1\n', "a\nb", 'k: "a\\nb"\nz: 1\n'),
+    ('k: >-\n  {"a": 1}\nz: 1\n', "new", "k: >-\n  new\nz: 1\n"),
+    ('k: >-\n  {"a": 1}\nz: 1\n', 8, "k: 8\nz: 1\n"),
+    ('k: >-\n  {"a": 1}\nz: 1\n', "a\nb\n", 'k: "a\\nb\\n"\nz: 1\n'),
+    ('k: >-\n  {"a": 1}\nz: 1\n', "a\nb", 'k: "a\\nb"\nz: 1\n'),
+    ("k: |-\n  text\nz: 1\n", "new", "k: |-\n  new\nz: 1\n"),
+    ("k: |-\n  text\nz: 1\n", 8, "k: 8\nz: 1\n"),
+    ("k: |-\n  text\nz: 1\n", "a\nb\n", 'k: "a\\nb\\n"\nz: 1\n'),
+    ("k: |-\n  text\nz: 1\n", "a\nb", "k: |-\n  a\n  b\nz: 1\n"),
+    ("k: |+\n  text\n\nz: 1\n", "new", "k: new\nz: 1\n"),
+    ("k: |+\n  text\n\nz: 1\n", 8, "k: 8\nz: 1\n"),
+    ("k: |+\n  text\n\nz: 1\n", "a\nb\n", 'k: "a\\nb\\n"\nz: 1\n'),
+    ("k: |+\n  text\n\nz: 1\n", "a\nb", 'k: "a\\nb"\nz: 1\n'),
+    ("k: |2\n    text\nz: 1\n", "new", "k: new\nz: 1\n"),
+    ("k: |2\n    text\nz: 1\n", 8, "k: 8\nz: 1\n"),
+    ("k: |2\n    text\nz: 1\n", "a\nb\n", 'k: "a\\nb\\n"\nz: 1\n'),
+    ("k: |2\n    text\nz: 1\n", "a\nb", 'k: "a\\nb"\nz: 1\n'),
+    ("k: true # c\n", "new", "k: new # c\n"),
+    ("k: true # c\n", 8, "k: 8 # c\n"),
+    ("k: true # c\n", "a\nb\n", 'k: "a\\nb\\n" # c\n'),
+    ("k: true # c\n", "a\nb", 'k: "a\\nb" # c\n'),
+]
+
+
+@pytest.mark.parametrize(("before", "value", "after"), VALUES)
+def test_a_value_changes_where_it_stands(before: str, value: Any, after: str) -> None:
+    from ruamel.yaml import YAML
+
+    host: Any = SimpleNamespace(read=yaml.read_config)
+    reading = read(host, before, "c.yaml")
+    assert render(reading, before, [Replace(entry(reading, "k"), value)]) == after
+    assert YAML(typ="safe").load(after) == {"k": value, **({"z": 1} if "z" in before else {})}
+    reading = read(host, after, "c.yaml")
+    assert render(reading, after, [Replace(entry(reading, "k"), value)]) == after
+
+
+@pytest.mark.parametrize(("value", "after"), [([True, 2], "[true, 2]"), ([1.0, 2], "[1.0, 2]"), ([1, 2], "[1, 2]")])
+def test_a_number_is_not_a_switch(value: list[Any], after: str) -> None:
+    host: Any = SimpleNamespace(read=yaml.read_config)
+    reading = read(host, "k: [1, 2]\n", "c.yaml")
+    assert render(reading, "k: [1, 2]\n", [Replace(entry(reading, "k"), value)]) == f"k: {after}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "why"),
+    [
+        ("k: {<<: {a: 1}, b: 2}\n", {"a": 2, "b": 1}, "the mapping merges another one"),
+        ("d: &d {a: 1}\nk: *d\n", {"a": 2}, "the value stands elsewhere, behind an alias"),
+        ("d: &d 3\nk:\n  a: *d\n", {"a": 2}, "the value stands elsewhere, behind an alias"),
+    ],
+)
+def test_a_value_that_stands_elsewhere_is_left(text: str, value: Any, why: str) -> None:
+    host: Any = SimpleNamespace(read=yaml.read_config)
+    reading = read(host, text, "c.yaml")
+    with pytest.raises(CannotRender, match=why):
+        render(reading, text, [Replace(entry(reading, "k"), value)])

@@ -66,7 +66,7 @@ def in_flow(node: Node) -> bool:
 
 def put_value(document: Document, plan: Plan, node: Node, old: Any, new: Any) -> None:
     """Plan a new Python value for a node, changing no more of its text than needed."""
-    if type(old) is type(new) and old == new:
+    if _same(old, new):
         return
     if isinstance(new, dict) and new and isinstance(old, dict) and node.kind == "mapping" and node.pairs:
         _put_mapping(document, plan, node, old, new)
@@ -146,7 +146,8 @@ def _put_sequence(document: Document, plan: Plan, node: Node, old: list[Any], ne
 
 
 def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and a == b
+    """Compare values and all types in them: 1 is not true."""
+    return type(a) is type(b) and bool(a == b) and repr(a) == repr(b)
 
 
 def put_key(document: Document, plan: Plan, pair: Pair, name: str) -> None:
