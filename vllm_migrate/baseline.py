@@ -19,6 +19,8 @@ from vllm_migrate.lazy import dataclass
 from vllm_migrate.text import Source
 
 _VERSION = 1
+_NEAR = 1000
+"""Letters on each side of a finding that tell it, where its line is longer than that."""
 
 
 class BaselineError(ValueError):
@@ -29,9 +31,20 @@ def fingerprint(finding: Finding, source: Source | None) -> str:
     """Return what a finding is recognised by: 16 hex digits over file, code, subject and line text."""
     import hashlib
 
-    line = source.line(source.position(finding.span.start)[0]) if source is not None else ""
+    line = _line(source, finding.span.start) if source is not None else ""
     parts = (finding.path, finding.code, finding.migration, finding.subject, " ".join(line.split()))
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _line(source: Source, at: int) -> str:
+    """Return the text of the line of an offset; of a very long one, what stands near."""
+    number, column = source.position(at)
+    start = at - column + 1
+    starts = source.line_starts
+    end = starts[number] if number < len(starts) else len(source.text)
+    if end - start > 2 * _NEAR:
+        return source.text[max(start, at - _NEAR) : min(end, at + _NEAR)]
+    return source.line(number)
 
 
 @dataclass
@@ -43,6 +56,8 @@ class Baseline:
 
     def hides(self, finding: Finding, source: Source | None) -> bool:
         """Tell whether a finding is known. Each call counts as one meeting of it."""
+        if not self.known:
+            return False
         print_ = fingerprint(finding, source)
         # Each target of a rolling upgrade reports the same finding once.
         met = (print_, finding.to)

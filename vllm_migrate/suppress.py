@@ -19,7 +19,6 @@ _COMMENT = regex(
     r"(?P<open>\#|//|<!--|\{\{-?\s*/\*|/\*|;|--|%)\s*vllm-migrate:\s*(?P<what>ignore-file|ignore)\b"
     r"(?:\s*\[(?P<which>[^\]\r\n]{0,1000})\])?"
 )
-_CONTINUES = regex(r"\\\s*$")
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,8 @@ class Suppressions:
     whole: tuple[Comment, ...] = ()
     lines: dict[int, tuple[Comment, ...]] = field(default_factory=dict)
     """Line (from 1) → the comments that hold for it."""
+    first: dict[int, int] = field(default_factory=dict)
+    """Line that goes on with a shell command → the command's first line."""
 
     @property
     def comments(self) -> list[Comment]:
@@ -54,11 +55,10 @@ class Suppressions:
         out = [c for c in self.whole if c.means(finding)]
         if not self.lines:
             return out
-        first = command = source.position(finding.span.start)[0]
+        first = source.position(finding.span.start)[0]
         last = source.position(max(finding.span.end - 1, finding.span.start))[0]
         # No comment may stand between the lines of one shell command, so the one above it counts.
-        while command > 1 and _CONTINUES.search(source.line(command - 1)):
-            command -= 1
+        command = self.first.get(first, first)
         here = [c for line in {first, last, command} for c in self.lines.get(line, ())]
         return out + [c for c in here if c.means(finding)]
 
@@ -74,8 +74,13 @@ def read(source: Source) -> Suppressions:
     whole: list[Comment] = []
     lines: dict[int, list[Comment]] = {}
     pending: list[Comment] = []
+    first: dict[int, int] = {}
+    goes_on = False
     for number, begin in enumerate(source.line_starts, 1):
         text = source.line(number)
+        if goes_on:
+            first[number] = first.get(number - 1, number - 1)
+        goes_on = text.rstrip().endswith("\\")
         alone = True
         if _MARK in text:
             for found in _COMMENT.finditer(text):
@@ -97,7 +102,7 @@ def read(source: Source) -> Suppressions:
         if pending and text.strip():
             lines.setdefault(number, []).extend(pending)
             pending = []
-    return Suppressions(tuple(whole), {line: tuple(held) for line, held in lines.items()})
+    return Suppressions(tuple(whole), {line: tuple(held) for line, held in lines.items()}, first)
 
 
 def unused(source: Source, path: str, to: str, used: Collection[int]) -> list[Finding]:

@@ -24,13 +24,15 @@ _SPOKEN = {"YAML": "yaml", "YML": "yaml", "PY": "python", "PYTHON": "python", "D
 _SCRIPT_RUNNERS = frozenset(("ssh", "sbatch", "srun", "su", "runuser", "qsub", "bsub", "at", "batch"))
 
 
-def read_heredoc(reader: Reader, node: Node, texts: list[str], redirect: Redirect) -> None:
-    """Read a here-document as what it is written to or fed to."""
+def read_heredoc(
+    reader: Reader, node: Node, texts: list[str], redirect: Redirect, goes_to: tuple[str, str]
+) -> None:
+    """Read a here-document as what it is written to or fed to; see `destination`."""
     heredoc = redirect.heredoc
     assert heredoc is not None
     script = reader.script
     body = script.text[heredoc.body.start : heredoc.body.end]
-    kind, path = _destination(node, texts)
+    kind, path = goes_to
     if path and not kind and "." not in path.rpartition("/")[2]:
         kind = _SPOKEN.get(heredoc.word.text.upper().strip("_"), "")
     # A file of options for `--config` need not name vLLM.
@@ -93,7 +95,7 @@ def _read(kind: str, path: str, region: Region, context: Context) -> Reading | N
     return module.read(region, context) if module is not None else None
 
 
-def _destination(node: Node, texts: list[str]) -> tuple[str, str]:
+def destination(node: Node, texts: list[str]) -> tuple[str, str]:
     """Return what a here-document is: the host's name where it is known, and the file it is written to."""
     commands = [node]
     if node.parent is not None and node.parent.kind == "pipeline":

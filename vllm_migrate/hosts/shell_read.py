@@ -494,9 +494,10 @@ class Reader:
     def _heredocs(self, node: Node, texts: list[str]) -> None:
         from vllm_migrate.hosts import shell_guest
 
-        for redirect in node.redirects:
-            if redirect.heredoc is not None:
-                shell_guest.read_heredoc(self, node, texts, redirect)
+        held = [redirect for redirect in node.redirects if redirect.heredoc is not None]
+        goes_to = shell_guest.destination(node, texts) if held else ("", "")
+        for redirect in held:
+            shell_guest.read_heredoc(self, node, texts, redirect, goes_to)
 
     # -- launches a variable holds and nothing here runs
 

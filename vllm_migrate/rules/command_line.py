@@ -133,26 +133,32 @@ def judge_command_line(ctx: SiteContext, line: CommandLine, answers: Sequence[An
             told |= {place[id(w)] for w in answer.argument.words if id(w) in place}
     unsure = ctx.site.open or any(w.splits for w in words) or not surface_of(ctx.site, ctx.target)
     model = set(line.words.get("model_tag", ()))
-    refusals = [r for r in line.refusals if _certain(r, words, unsure)]
+    # A template's `{{ name }}` is several words to the shell: only where there is none is a word surely astray.
+    plain = not unsure and all(w.literal and not _unknown(w.text) for w in words)
+    refusals = [r for r in line.refusals if _certain(r, words, unsure, plain)]
     if ctx.site.entry_point not in COMMAND_LINES:
         # A wrapper has options of its own.
         refusals = [r for r in refusals if r.kind not in ("unrecognized", "ambiguous")]
         refusals = [r for r in refusals if not any(_json_as_written(words[i]) for i in r.words)]
-    strays = [r for r in refusals if r.kind == "unrecognized" and not words[r.words[0]].text.startswith("-")]
+    strays = {id(r) for r in refusals if r.kind == "unrecognized" and not words[r.words[0]].text.startswith("-")}
     found: list[Answer] = []
     for answer in _stray_words(ctx, bool(strays)):
         told |= {place[id(w)] for w in answer.argument.words} if answer.argument is not None else set()
         found.append(answer)
-    gone = [a for a in answers if a.argument is not None and not a.argument.accepted]
+    gone: dict[int, tuple[int, Answer]] = {}
+    for number, answer in enumerate(answers):
+        if answer.argument is not None and not answer.argument.accepted:
+            for word in answer.argument.words:
+                gone.setdefault(id(word), (number, answer))
     for refusal in refusals:
         if told & set(refusal.words):
             continue
-        known = [a for a in gone if a.argument is not None and _touches(a.argument, refusal, words)]
+        known = [gone[id(words[i])] for i in refusal.words if id(words[i]) in gone]
         if known:
             # Read as another option, it is refused all the same.
-            known[0].finding.severity = "error"
+            min(known, key=lambda k: k[0])[1].finding.severity = "error"
             continue
-        if refusal in strays and told & model:
+        if id(refusal) in strays and told & model:
             # Another word took the model's place; that word is told of already.
             continue
         found.append(_refusal(ctx, refusal))
@@ -167,11 +173,6 @@ def judge_command_line(ctx: SiteContext, line: CommandLine, answers: Sequence[An
                 answer.finding.severity = "warning"
 
 
-def _touches(argument: Argument, refusal: Refusal, words: Sequence[Word]) -> bool:
-    mine = {id(w) for w in argument.words}
-    return any(id(words[i]) in mine for i in refusal.words)
-
-
 def _json_as_written(word: Word) -> bool:
     """Tell whether the file's own text is JSON: then whoever splits it into words keeps the quotes."""
     text = word.region.text[word.span.start : word.span.end].partition("=" if word.text.startswith("-") else "\0")
@@ -181,8 +182,11 @@ def _json_as_written(word: Word) -> bool:
         return False
 
 
-def _certain(refusal: Refusal, words: Sequence[Word], unsure: bool) -> bool:
-    """Tell whether a refusal holds whatever a run puts into the parts that are not in the file."""
+def _certain(refusal: Refusal, words: Sequence[Word], unsure: bool, plain: bool) -> bool:
+    """Tell whether a refusal holds whatever a run puts into the parts that are not in the file.
+
+    plain: every word is known, and there is no other.
+    """
     if refusal.kind in ("count", "usage") and unsure:
         return False
     if not refusal.words:
@@ -194,8 +198,7 @@ def _certain(refusal: Refusal, words: Sequence[Word], unsure: bool) -> bool:
         # What must not be edited may not be a word of this launch at all.
         return False
     if refusal.kind == "unrecognized" and not words[refusal.words[0]].text.startswith("-"):
-        # A template's `{{ name }}` is several words to the shell.
-        return not unsure and all(w.literal and not _unknown(w.text) for w in words)
+        return plain
     return not any(words[i].splits for i in refusal.words)
 
 
@@ -264,8 +267,9 @@ def _literal(finding: Finding, argument: Argument) -> Answer:
 
 
 def _argument(ctx: SiteContext, words: Iterable[Word]) -> Argument | None:
-    wanted = {id(w) for w in words}
-    return next((a for a in ctx.arguments if wanted & {id(w) for w in a.words}), None)
+    """Return the first argument that one of the words belongs to."""
+    found = [ctx.by_word[id(w)] for w in words if id(w) in ctx.by_word]
+    return ctx.arguments[min(found)] if found else None
 
 
 def _unloaded(ctx: SiteContext) -> Iterator[Answer]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vllm_migrate.findings import Finding, Fix, Severity
@@ -94,6 +95,15 @@ class SiteContext(Context):
     arguments: list[Argument] = field(kw_only=True)
     beside: Readings = field(kw_only=True, default=tuple)
     """Gives (path, reading) of the launch's file, of the files of its folder, and of those above it."""
+
+    @cached_property
+    def by_word(self) -> dict[int, int]:
+        """id of a word → place in `arguments` of the first one it belongs to."""
+        out: dict[int, int] = {}
+        for i, argument in enumerate(self.arguments):
+            for word in argument.words:
+                out.setdefault(id(word), i)
+        return out
 
 
 @dataclass
