@@ -6,12 +6,12 @@ it is turned into changes of the item that carries it before anything is rendere
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import Any
 
 from vllm_migrate.jsontext import rewrite
+from vllm_migrate.jsonvalue import loads
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import (
     CannotRender,
@@ -154,7 +154,7 @@ class Packed(Carrier):
     def _json(
         self, old: str, values: dict[int, Any], names: dict[int, str], gone: set[int], added: list[InsertEntry]
     ) -> str:
-        new = json.loads(old)
+        new = loads(old)
         for item, (entry, _) in self.items.items():
             if item in gone:
                 new.pop(entry.key, None)

@@ -13,6 +13,7 @@ from typing import Any
 
 from vllm_migrate import patterns
 from vllm_migrate.datafile import read_json
+from vllm_migrate.jsonvalue import loads
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.paths import schemas_dir
 from vllm_migrate.versions_key import key, matches
@@ -284,7 +285,7 @@ def _is_type(value: Any, kind: str) -> bool:
         elif kind in ("float", "number"):
             float(text)
         elif kind in ("json", "list", "object"):
-            parsed = value if isinstance(value, (dict, list)) else json.loads(text)
+            parsed = value if isinstance(value, (dict, list)) else loads(text)
             wanted = {"list": (list,), "object": (dict,)}.get(kind, (object,))
             return isinstance(parsed, wanted)
         else:
@@ -353,7 +354,7 @@ def _as(kind: str, value: Any) -> Any:
                 raise CannotConvert(f"{spell(value)!r} is no switch")
             return not known
         if kind == "json":
-            return value if isinstance(value, (dict, list)) else json.loads(spell(value))
+            return value if isinstance(value, (dict, list)) else loads(spell(value))
         if kind == "str":
             return spell(value)
         if kind == "lower":

@@ -15,6 +15,7 @@ from vllm_migrate.arguments import COMMAND_LINES, ENGINE_LINES, KEYWORDS, Argume
 from vllm_migrate.disjoint import Disjoint
 from vllm_migrate.findings import Finding, Fix, Safety
 from vllm_migrate.jsontext import Filled, parse, rewrite
+from vllm_migrate.jsonvalue import loads
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.migrations import CannotConvert, Case, Migration, convert, holds, normal, spell, truthy
 from vllm_migrate.model import (
@@ -363,7 +364,7 @@ def object_of(argument: Argument) -> dict[str, Any] | None:
         return value
     if isinstance(value, str):
         try:
-            parsed = parse(value).value if has_dynamic(value) else json.loads(value)
+            parsed = parse(value).value if has_dynamic(value) else loads(value)
         except ValueError:
             return None
         return parsed if isinstance(parsed, dict) else None

@@ -15,6 +15,7 @@ from vllm_migrate.globs import name_matches
 from vllm_migrate.launch import split_image
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Pin, is_hole
+from vllm_migrate.versions_key import is_version
 
 _NUMBER = r"\d{1,4}\.\d{1,4}\.\d{1,4}(?:\.\d{1,4})?(?:\.?post\d{1,4}|\.?rc\d{1,4}(?:\.dev\d{1,9})?|\.dev\d{1,9})?"
 _TAG = regex(rf"v?(?P<version>{_NUMBER})(?=$|[-_+])", re.ASCII)
@@ -337,7 +338,7 @@ def index_version(text: str) -> IndexVersion | None:
     own = re.search(image_names()["index"] + _OWN_INDEX, text)
     if own is not None:
         what = own["what"] or ""
-        version = spelled_version(what) if re.match(r"v?\d+\.", what) else ""
+        version = spelled_version(what) if re.match(r"v?\d+\.", what) and is_version(what) else ""
         channel = own["channel"] or ""
         device = "rocm" if own["rocm"] or channel.startswith("rocm") else "cpu" if channel == "cpu" else "cuda"
         span = own.span("channel") if own["channel"] else (0, 0)
@@ -397,7 +398,17 @@ def about_vllm(pin: Pin) -> bool:
 
 
 def pin_version(pin: Pin) -> PinVersion | None:
-    """Return what a pin says about vLLM; None where it says nothing (another package, a hole)."""
+    """Return what a pin says about vLLM; None where it says nothing (another package, a hole).
+
+    A version that cannot be put in order (`vllm==0.x`) is none.
+    """
+    found = _pin_version(pin)
+    if found is None or not found.version or is_version(found.version):
+        return found
+    return PinVersion("", found.channel, found.device)
+
+
+def _pin_version(pin: Pin) -> PinVersion | None:
     if pin.kind in ("image", "base"):
         whole = pin.effective or pin.whole
         image = read_image(whole)

@@ -30,6 +30,11 @@ def key(version: str) -> Key:
     return (numbers[0], numbers[1], numbers[2], numbers[3], pre, int(match.group(8) or 0))
 
 
+def is_version(text: str) -> bool:
+    """Tell whether a text is a version that `key` can order."""
+    return _FORM.fullmatch(text.strip()) is not None
+
+
 def matches(specifier: str, version: str) -> bool:
     """Tell whether a version satisfies every clause of a comma separated specifier (`>=0.24,<0.33`).
 

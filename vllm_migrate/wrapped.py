@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from vllm_migrate.carried import Carrier, Packed
+from vllm_migrate.jsonvalue import loads
 from vllm_migrate.model import Dynamic, Entry, Site, Variable, Word
 from vllm_migrate.patterns import fits
 from vllm_migrate.wrappers import Wrapper, of_image, wrappers
@@ -115,7 +115,7 @@ def _packed(wrapper: Wrapper, words: Sequence[Word], host: str) -> list[Entry]:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = loads(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -18,6 +18,7 @@ from typing import Any
 from vllm_migrate.catalog.converters import UNKNOWN, Refused, convert, dotted_value
 from vllm_migrate.catalog.options import spellings
 from vllm_migrate.catalog.query import Release
+from vllm_migrate.jsonvalue import DEEPEST
 from vllm_migrate.lazy import dataclass, regex
 
 _NEGATIVE = regex(r"^-\d+$|^-\d*\.\d+$", re.ASCII)
@@ -245,6 +246,9 @@ class _Reader:
                 i += 1
             appends = name.endswith("+") and way != "plain"
             key, *path = name.removesuffix("+").split(".") if appends else name.split(".")
+            if len(path) > DEEPEST:
+                out.append(token)
+                continue
             held, words, all_known = objects.setdefault(key, ({}, [], True))
             new: Any = dotted_value(value, appends, way) if known else UNKNOWN
             for part in reversed(path):
@@ -281,18 +285,21 @@ class _Reader:
 
     def _marks(self, tokens: list[_Token]) -> tuple[str, dict[int, tuple[str, str, str | None]]]:
         """Return a letter a word (O option, A argument, - the word `--`), and what each option word means."""
-        marks, found = "", {}
+        marks: list[str] = []
+        found = {}
+        ended = False
         for i, token in enumerate(tokens):
-            if "-" in marks:
-                marks += "A"
+            if ended:
+                marks.append("A")
             elif token.text == "--":
-                marks += "-"
+                marks.append("-")
+                ended = True
             else:
                 meaning = self._meaning(token)
                 if meaning is not None:
                     found[i] = meaning
-                marks += "A" if meaning is None else "O"
-        return marks, found
+                marks.append("A" if meaning is None else "O")
+        return "".join(marks), found
 
     def _meaning(self, token: _Token) -> tuple[str, str, str | None] | None:
         """Return (option, spelling, glued value) of an option word, option "" where it is none; None for a value."""
@@ -320,13 +327,11 @@ class _Reader:
 
     def _abbreviated(self, text: str, name: str, value: str | None) -> list[tuple[str, str, str | None]]:
         if text.startswith("--"):
-            return [(option, s, value) for s, option in self.by_spelling.items() if s.startswith(name)]
-        out: list[tuple[str, str, str | None]] = []
-        for spelling, option in self.by_spelling.items():
-            if spelling == text[:2]:
-                out.append((option, spelling, text[2:]))
-            elif spelling.startswith(text):
-                out.append((option, spelling, None))
+            return [(option, s, value) for s, option in self.release.spellings_starting(self.surface, name)]
+        letter, whole = text[:2], self.release.spellings_starting(self.surface, text)
+        out: list[tuple[str, str, str | None]] = [(o, s, None) for s, o in whole if s != letter]
+        if letter in self.by_spelling:
+            out.insert(0, (self.by_spelling[letter], letter, text[2:]))
         return out
 
     def _optional(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vllm_migrate.jsonvalue import loads
 from vllm_migrate.lazy import regex
 
 
@@ -84,7 +84,7 @@ def _named_path(text: str, attrs: Mapping[str, Any], traits: Mapping[str, Any]) 
             raise Refused(f"{text!r} is not of the form name=path")
         return text
     try:
-        value = json.loads(text)
+        value = loads(text)
     except ValueError:
         raise Refused(f"Invalid JSON format for --lora-modules: {text}", named=False) from None
     if not isinstance(value, dict):
@@ -95,7 +95,7 @@ def _named_path(text: str, attrs: Mapping[str, Any], traits: Mapping[str, Any]) 
 
 
 def _text_or_json(text: str) -> Any:
-    return json.loads(text) if re.match(r"(?s)^\s*{.*}\s*$", text) else text
+    return loads(text) if re.match(r"(?s)^\s*{.*}\s*$", text) else text
 
 
 def _colon_pairs(text: str) -> dict[str, str]:
@@ -106,7 +106,7 @@ def _colon_pairs(text: str) -> dict[str, str]:
 
 
 def _json_or_level(text: str) -> Any:
-    return {"level": int(text)} if text in ("0", "1", "2", "3") else json.loads(text)
+    return {"level": int(text)} if text in ("0", "1", "2", "3") else loads(text)
 
 
 def _literal_or_level(text: str) -> Any:
@@ -119,7 +119,7 @@ def _literal_or_level(text: str) -> Any:
 
 
 def _object(text: str) -> Any:
-    value = json.loads(text)
+    value = loads(text)
     if not isinstance(value, dict):
         raise ValueError
     return value
@@ -133,7 +133,7 @@ _CONVERTERS: Mapping[str, Callable[[str], Any]] = {
     "int": int,
     "float": float,
     "bool": _bool,
-    "json": json.loads,
+    "json": loads,
     "from_json": _object,
     "human_int": human_int,
     "human_int_or_auto": _human_or_auto,
@@ -199,7 +199,7 @@ def dotted_value(text: str, appends: bool, way: str) -> Any:
     if appends:
         return text.split(",")
     try:
-        return json.loads(text)
+        return loads(text)
     except ValueError:
         pass
     if way == "human":

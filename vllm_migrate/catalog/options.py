@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
 from vllm_migrate.catalog.history import Facts
+from vllm_migrate.jsonvalue import DEEPEST
 from vllm_migrate.lazy import dataclass
 
 
@@ -62,6 +64,19 @@ class OptionIndex:
                 self.by_spelling.setdefault(spelling, name)
             for letter in attrs.get("glued", ()):
                 self._glued.append((letter, name))
+        self._sorted: list[tuple[str, int]] = []
+        """Every spelling and its place in `by_spelling`, made when an abbreviation is asked for."""
+
+    def starting(self, prefix: str) -> list[tuple[str, str]]:
+        """Return (spelling, option) of the spellings that begin with a prefix, in the release's order."""
+        if not self._sorted:
+            self._sorted = sorted((spelling, place) for place, spelling in enumerate(self.by_spelling))
+        at = bisect.bisect_left(self._sorted, (prefix, -1))
+        found: list[tuple[int, str]] = []
+        while at < len(self._sorted) and self._sorted[at][0].startswith(prefix):
+            found.append((self._sorted[at][1], self._sorted[at][0]))
+            at += 1
+        return [(spelling, self.by_spelling[spelling]) for _, spelling in sorted(found)]
 
     def find(self, spelling: str) -> OptionMatch:
         """Return what a word's name part (before any `=`) means."""
@@ -85,7 +100,7 @@ class OptionIndex:
         return OptionMatch(option, attrs, (option,), exact, negated=spelling in attrs.get("negative", ()))
 
     def _find_dotted(self, name: str) -> OptionMatch:
-        if not self._dotted:
+        if not self._dotted or name.count(".") > DEEPEST:
             return NO_MATCH
         appends = name.endswith("+")
         head, _, tail = name.removesuffix("+").partition(".")
@@ -95,12 +110,12 @@ class OptionIndex:
     def _abbreviation(self, name: str) -> OptionMatch:
         found: dict[str, str] = {}
         glued: str | None = None
-        for spelling, option in self.by_spelling.items():
-            if not name.startswith("--") and spelling == name[:2]:
-                glued = name[2:]
-                found.setdefault(option, spelling)
-            elif spelling.startswith(name):
-                found.setdefault(option, spelling)
+        letter = name[:2]
+        if not name.startswith("--") and letter in self.by_spelling:
+            glued = name[2:]
+            found[self.by_spelling[letter]] = letter
+        for spelling, option in self.starting(name):
+            found.setdefault(option, spelling)
         if len(found) != 1:
             return OptionMatch(None, {}, tuple(sorted(found)))
         ((option, spelling),) = found.items()

@@ -73,6 +73,10 @@ class Release:
         """Return spelling -> option of one surface, inverse spellings included."""
         return self._option_index(surface).by_spelling
 
+    def spellings_starting(self, surface: str, prefix: str) -> list[tuple[str, str]]:
+        """Return (spelling, option) of what an abbreviation on one surface could stand for."""
+        return self._option_index(surface).starting(prefix)
+
     def _option_index(self, surface: str) -> OptionIndex:
         if surface not in self._index:
             options = self.surface_options(surface)

@@ -14,6 +14,7 @@ from vllm_migrate.hosts.python_region import says
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_text import quote_of, spelled_string
 from vllm_migrate.hosts.python_values import value_edits, value_of
+from vllm_migrate.jsonvalue import loads
 from vllm_migrate.model import Dynamic, Replace, Word
 from vllm_migrate.text import Edit
 
@@ -100,7 +101,7 @@ class Elements:
         dumped = self._dumped(node)
         if dumped is not None and self._json(node) is not None:
             try:
-                value = json.loads(change.value)
+                value = loads(change.value)
             except ValueError:
                 value = None
             if isinstance(value, (dict, list)):

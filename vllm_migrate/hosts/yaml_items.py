@@ -17,7 +17,7 @@ from vllm_migrate.hosts.yaml_put import in_flow
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion, dollar_region
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
 from vllm_migrate.lazy import regex
-from vllm_migrate.model import Dynamic, Entry, Item, Variable, Word, is_hole
+from vllm_migrate.model import Dynamic, Entry, Item, Variable, Word
 from vllm_migrate.text import Piece, Region, Span
 
 _COMPOSE = regex(r"\$\$|\$\{(?:[^{}]|\{[^{}]*\})*\}|\$[A-Za-z_]\w*")
@@ -46,6 +46,7 @@ class Items:
         self.reached: dict[int, set[int]] = {}
         self.nodes: list[tuple[Item, Node]] = []
         self.exclusive: dict[int, bool] = {}
+        self.private = PRIVATE.search(document.text) is not None
 
     # -- text
 
@@ -123,7 +124,7 @@ class Items:
             span = Span(node.start, node.end)
             if self.document.mask.actions and not self.document.mask.whole(span.start, span.end):
                 item.locked = "inside a template action"
-            elif not self.document.mask.actions and any(is_hole(c) for c in text[span.start : span.end]):
+            elif self.private and not self.document.mask.actions and PRIVATE.search(text, span.start, span.end):
                 item.locked = "holds letters of a private-use area"
 
     # -- sharing

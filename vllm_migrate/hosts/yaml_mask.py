@@ -87,6 +87,7 @@ class Mask:
         self.parsed = self.parsed or self.text
         self._starts = [a.start for a in self.actions]
         self._blocks = _blocks(self.actions)
+        self._whole: dict[tuple[int, int], bool] = {}
 
     def branch(self, offset: int) -> int:
         """Return where the innermost block or branch around an offset starts, -1 outside of all.
@@ -133,6 +134,12 @@ class Mask:
 
     def whole(self, start: int, end: int) -> bool:
         """Tell whether a span cuts no action and what it opens it also closes."""
+        known = self._whole.get((start, end))
+        if known is None:
+            known = self._whole[start, end] = self._balances(start, end)
+        return known
+
+    def _balances(self, start: int, end: int) -> bool:
         depth = 0
         for action in self.within(start, end):
             if action.start < start or action.end > end:

@@ -14,6 +14,7 @@ from vllm_migrate.catalog.checks import evaluate, names_in
 from vllm_migrate.catalog.command_line import CommandLine, Refusal, read_command_line
 from vllm_migrate.catalog.converters import UNKNOWN
 from vllm_migrate.findings import Finding
+from vllm_migrate.jsonvalue import loads
 from vllm_migrate.lazy import regex
 from vllm_migrate.migrations import spell, truthy
 from vllm_migrate.model import Word, is_hole
@@ -177,7 +178,7 @@ def _json_as_written(word: Word) -> bool:
     """Tell whether the file's own text is JSON: then whoever splits it into words keeps the quotes."""
     text = word.region.text[word.span.start : word.span.end].partition("=" if word.text.startswith("-") else "\0")
     try:
-        return isinstance(json.loads(text[2] or text[0]), dict)
+        return isinstance(loads(text[2] or text[0]), dict)
     except ValueError:
         return False
 

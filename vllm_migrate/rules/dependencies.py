@@ -324,7 +324,7 @@ def _python(ctx: PinContext, pin: Pin, text: str) -> Iterator[Finding]:
 
 def _too_wide(ctx: PinContext, pin: Pin, text: str, mine: Spec, wanted: Spec) -> Iterator[Finding]:
     """A project that promises older Pythons than vLLM runs on: resolvers that lock for all of them refuse."""
-    low = re.search(r">=\s*(3\.\d+)", text)
+    low = re.search(r">=\s*(3\.\d{1,3})\b", text)
     floor = re.search(r">=\s*(3\.\d+)", ordered(wanted))
     if low is None or floor is None or pin.kind != "python" or key(low[1]) >= key(floor[1]):
         return

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vllm_migrate.arguments import Argument, has_dynamic
 from vllm_migrate.findings import Severity
+from vllm_migrate.jsonvalue import loads
 from vllm_migrate.migrations import Migration, spell
 from vllm_migrate.model import Dynamic
 from vllm_migrate.planning import Answer
@@ -89,7 +89,7 @@ def _dotted(argument: Argument) -> Any:
     if argument.spelling.endswith("+"):
         return text.split(",")
     try:
-        return json.loads(text)
+        return loads(text)
     except ValueError:
         # Some releases read 80g as a number.
         return _UNKNOWN if re.fullmatch(r"\s*[\d.]+[kKmMgGtT]?\s*", text) else text
