@@ -10,7 +10,9 @@ from pathlib import Path
 
 from vllm_migrate import baseline, charts, discover, suppress
 from vllm_migrate.arguments import CLIENTS
+from vllm_migrate.budget import Limited, TooLong, told
 from vllm_migrate.carried import settle
+from vllm_migrate.catalog import CatalogError
 from vllm_migrate.catalog import load as load_catalog
 from vllm_migrate.config import Config
 from vllm_migrate.findings import FileResult, Finding, Report
@@ -19,6 +21,7 @@ from vllm_migrate.hosts import Host, bearing, host_for
 from vllm_migrate.hosts.spread import spread
 from vllm_migrate.judging import Data, Judged, judge
 from vllm_migrate.lazy import dataclass, regex
+from vllm_migrate.migrations import MigrationError
 from vllm_migrate.migrations import load as load_migrations
 from vllm_migrate.model import Problem, Reading
 from vllm_migrate.progress import Step, silent
@@ -183,21 +186,16 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
 
     context = HostContext(source.path, sibling_reader=sibling, sibling_names=names)
     try:
-        reading = host.read(Region.whole(source), context)
-        spread(reading, source)
-        settle(reading)
-        _keep_from_clients(reading)
-        if "<<<<<<< " in source.text and not reading.documentation:
-            return _conflict(source.text) or reading
-        return reading
-    except RecursionError:
-        return Reading(problems=[Problem("syntax", "nested too deeply to be read")])
-    except Exception as error:
-        import os
-
-        if os.environ.get("VLLM_MIGRATE_TRACEBACK"):
-            raise
-        return Reading(problems=[Problem("syntax", f"could not be read ({type(error).__name__}: {error})")])
+        with Limited(len(source.text)):
+            reading = host.read(Region.whole(source), context)
+            spread(reading, source)
+            settle(reading)
+            _keep_from_clients(reading)
+            if "<<<<<<< " in source.text and not reading.documentation:
+                return _conflict(source.text) or reading
+            return reading
+    except (Exception, TooLong) as error:
+        return Reading(problems=[Problem("syntax", told(error, "read"))])
 
 
 _SIDES = tuple(regex(mark, re.M) for mark in (r"^<{7} ", r"^={7}\r?$", r"^>{7} "))
@@ -337,7 +335,14 @@ def _judge_all(tree: Tree, data: Data, target: str | None, paths: Iterable[str])
     for done, path in enumerate(paths):
         tree.progress("judging files", done, len(paths))
         file = tree.files[path]
-        file.judged = judge(path, file.source, file.reading, data, target, tree.folder)
+        try:
+            with Limited(len(file.source.text)):
+                file.judged = judge(path, file.source, file.reading, data, target, tree.folder)
+        except (CatalogError, MigrationError):
+            raise
+        except (Exception, TooLong) as error:
+            file.reading = Reading(problems=[Problem("syntax", told(error, "judged"))])
+            file.judged = judge(path, file.source, file.reading, data, target, tree.folder)
 
 
 def _one_target(

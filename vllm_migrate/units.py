@@ -12,11 +12,14 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from vllm_migrate import chart_moves, charts
+from vllm_migrate.budget import Limited, TooLong, told
+from vllm_migrate.catalog import CatalogError
 from vllm_migrate.config import place_key
 from vllm_migrate.disjoint import Disjoint
 from vllm_migrate.findings import Finding, Fix, Step
 from vllm_migrate.judging import Data, judge, launches_refuse
 from vllm_migrate.lazy import dataclass
+from vllm_migrate.migrations import MigrationError
 from vllm_migrate.model import CannotRender, Change, Reading, Site
 from vllm_migrate.proof import NotProved, item_of, prove, render, signature, unique
 from vllm_migrate.text import Edit, Source
@@ -77,6 +80,8 @@ class Planner:
         """id of a template's fix → what becomes of the values it prints."""
         self.steps: list[Step] = []
         """With `split`: what the last `apply` did, in steps."""
+        self._slow: dict[str, str] = {}
+        """Path → why nothing more is proved there."""
         self._proved: dict[tuple[int, ...], tuple[Source, Reading]] = {}
         self._refused: dict[str, dict[LaunchKey, dict[str, int]]] = {}
 
@@ -237,14 +242,24 @@ class Planner:
         if key in self._proved:
             return self._proved[key]
         file = self.tree.files[path]
-        source, reading = prove(
-            file.source,
-            file.reading,
-            _changes(parts),
-            lambda s: read_source(s, file.host, self.tree.root),
-            getattr(file.host, "verify", None),
-        )
-        self._refuses_nothing_new(file, source, reading)
+        if path in self._slow:
+            raise NotProved(self._slow[path])
+        try:
+            with Limited(len(file.source.text)):
+                source, reading = prove(
+                    file.source,
+                    file.reading,
+                    _changes(parts),
+                    lambda s: read_source(s, file.host, self.tree.root),
+                    getattr(file.host, "verify", None),
+                )
+                self._refuses_nothing_new(file, source, reading)
+        except (CannotRender, NotProved, CatalogError, MigrationError):
+            raise
+        except (Exception, TooLong) as error:
+            if isinstance(error, TooLong):
+                self._slow[path] = told(error, "proved")
+            raise NotProved(told(error, "proved")) from None
         self._proved[key] = source, reading
         return source, reading
 

@@ -29,6 +29,10 @@ _WHERE_SET = regex(
 )
 _LETTER = regex("[\ue000-\uf8ff]")
 LIMIT = 12
+_CHAIN = 60
+"""Variables set from one another that are followed."""
+_LONGEST = 1 << 16
+"""Letters of a value that is made of other variables."""
 """How many layers of expansion and guests are followed."""
 
 
@@ -101,6 +105,10 @@ class Script:
     depth: int = 0
     lists: dict[int, WordList] = field(default_factory=dict)
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    bound: int = 0
+    """How many bindings there are."""
+    literals: dict[tuple[str, int, int], tuple[Node, str | None]] = field(default_factory=dict)
+    """Variable, command and `bound` → the command and the value the variable has there."""
     functions: dict[str, Node] = field(default_factory=dict)
     mentions: dict[str, list[tuple[WordList, int]]] = field(default_factory=dict)
     set_items: dict[str, list[Variable]] = field(default_factory=dict)
@@ -243,6 +251,7 @@ class Script:
                 if origin is not None and origin.name == made.name:
                     binding.words.idle.add(i)
         self.bindings.setdefault(made.name, []).append(binding)
+        self.bound += 1
 
     def _string(self, binding: Binding, lexeme: Lexeme, home: WordList) -> WordList:
         assert binding.value is not None
@@ -275,8 +284,18 @@ class Script:
 
     def literal(self, name: str, use: Node, seen: frozenset[str] = frozenset()) -> str | None:
         """Return the one value a scalar has in this file, or None."""
+        if name in seen or len(seen) > _CHAIN:
+            return None
+        key = (name, id(use), self.bound)
+        if key not in self.literals:
+            value = self._literal(name, use, seen)
+            # What is made of itself over and over grows beyond any command line.
+            self.literals[key] = use, value if value is None or len(value) <= _LONGEST else None
+        return self.literals[key][1]
+
+    def _literal(self, name: str, use: Node, seen: frozenset[str]) -> str | None:
         binding = self.only_binding(name, use)
-        if binding is None or name in seen:
+        if binding is None:
             return None
         if binding.scalar is not None:
             return binding.scalar
