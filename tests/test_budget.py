@@ -44,7 +44,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(
     ("fault", "message"),
-    [(busy, "takes too long to be {}"), (broken, "could not be {} (KeyError: 'x')"), (deep, "nested too deeply to be {}")],
+    [
+        (busy, "takes too long to be {}"),
+        (broken, "could not be {} (KeyError: 'x')"),
+        (deep, "nested too deeply to be {}"),
+    ],
 )
 def test_one_file_keeps_no_other(fault: Any, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shell = host("shell")
