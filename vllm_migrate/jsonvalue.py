@@ -9,7 +9,7 @@ from typing import Any
 from vllm_migrate.lazy import regex
 
 DEEPEST = 100
-_BRACKET = regex(r'[\[\]{}]|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)', re.S)
+_BRACKET = regex(r'"(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z)|[\[\]{}]', re.S)
 
 
 def loads(text: str) -> Any:

@@ -140,7 +140,7 @@ def _program_at(texts: Sequence[str], i: int) -> _Program | None:
     known = wrappers.of_program([name, *texts[i + 1 : i + 4]]) if not name.startswith("-") else None
     if known is not None:
         return _wrapped(known[0], texts, i + known[1])
-    command = _command([name, *texts[i + 1 :]])
+    command = _command(name, texts, i + 1)
     if command is not None:
         return _Program(command[0], i + command[1])
     if name in data["interpreters"] or texts[i].startswith("\ue000"):
@@ -156,11 +156,11 @@ def _program_at(texts: Sequence[str], i: int) -> _Program | None:
     return _module_at(texts, i) if i and texts[i] == "-m" else None
 
 
-def _command(texts: Sequence[str]) -> tuple[str, int] | None:
-    """Return the entry point of the program that a line begins with and how many words name it."""
+def _command(name: str, texts: Sequence[str], rest: int) -> tuple[str, int] | None:
+    """Return the entry point of a program and how many words name it: its name, then those from word `rest` on."""
     for program in launchers()["programs"]:
         words = program["words"]
-        if list(texts[: len(words)]) == words:
+        if name == words[0] and list(texts[rest : rest + len(words) - 1]) == words[1:]:
             return program["entry_point"], len(words)
     return None
 
@@ -171,7 +171,7 @@ def _module_at(texts: Sequence[str], i: int) -> _Program | None:
         return None
     entry = launchers()["modules"].get(texts[i + 1])
     if entry == "cli":
-        command = _command(["vllm", *texts[i + 2 :]])
+        command = _command("vllm", texts, i + 2)
         return _Program(command[0], i + 1 + command[1]) if command is not None else None
     if entry:
         return _Program(entry, i + 2)

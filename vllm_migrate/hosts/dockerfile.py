@@ -423,7 +423,7 @@ class _Reader:
 
     def _environment(self) -> None:
         """Hand every variable to the sites that see it, or to the file."""
-        for stage in self.stages:
+        for stage in (s for s in self.stages if s.variables):
             heirs = [s for s in self.stages if any(p is stage for p in s.line())]
             seen = list({id(site): site for s in heirs for site in s.launches()}.values())
             for place, variable in stage.variables:

@@ -55,9 +55,12 @@ class Stage:
 
     def launches(self) -> list[Site]:
         """Return what an image of this stage starts, inherited launches included."""
-        if self.command is None and self.entry is None and self.parent is not None:
-            return [*self.parent.launches(), *self.sites]
-        return self.sites
+        inherited: list[list[Site]] = []
+        for stage in self.line():
+            inherited.append(stage.sites)
+            if stage.command is not None or stage.entry is not None:
+                break
+        return [site for sites in reversed(inherited) for site in sites]
 
     def line(self) -> Iterator[Stage]:
         """Yield the stage and those it is built from."""

@@ -12,7 +12,7 @@ from vllm_migrate.hosts.python_commas import Bracket
 from vllm_migrate.hosts.python_edit import Cluster, Plan
 from vllm_migrate.hosts.python_elements import Elements
 from vllm_migrate.hosts.python_flow import Build, Event
-from vllm_migrate.hosts.python_maps import Maps
+from vllm_migrate.hosts.python_maps import MOST, Maps
 from vllm_migrate.hosts.python_region import has_text
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_spliced import Texts, function_of, joined_list, property_of, returned, split_text
@@ -57,6 +57,7 @@ class Lists(Elements):
         self.skip: set[object] = set()
         """Lists that are read as text."""
         self._busy: set[Build] = set()
+        self._steps = 0
         self._builds: dict[Build, set[Word]] = {}
         self.spliced = Texts(module, maps.flow)
         self._running: set[ast.FunctionDef] = set()
@@ -157,6 +158,9 @@ class Lists(Elements):
     def build(self, build: Build, events: Sequence[Event]) -> list[_Line]:
         """Return the words of a variable after some of its events, one line for each variant."""
         if build in self._busy or build.origin is None:
+            return []
+        self._steps = self._steps + 1 if self._busy else 0
+        if self._steps > MOST:
             return []
         self._busy.add(build)
         cluster = self.cluster(build)

@@ -24,6 +24,8 @@ from vllm_migrate.model import CannotRender, Entry, Item, Replace, Variable
 from vllm_migrate.text import Edit, Span
 
 Kind = Literal["entry", "variable"]
+MOST = 200
+"""Variables that are looked through for one value: those made twice of the one before grow without end."""
 _BENIGN = frozenset({"print", "len", "repr", "str", "pprint", "sorted", "isinstance", "bool", "type", "id"})
 _LOG_METHODS = frozenset({"debug", "info", "warning", "error", "exception", "log"})
 
@@ -60,6 +62,7 @@ class Maps:
         self._clusters: dict[tuple[object, Kind], Cluster] = {}
         self._brackets: dict[ast.AST, Bracket | None] = {}
         self._busy: set[Build] = set()
+        self._steps = 0
 
     def bracket(self, node: ast.Call | ast.Dict | ast.List | ast.Tuple) -> Bracket | None:
         if node not in self._brackets:
@@ -178,6 +181,9 @@ class Maps:
     def build(self, build: Build, events: Sequence[Event], kind: Kind) -> Found:
         """Return what a variable's value holds after some of its events."""
         if build in self._busy:
+            return Found(open=True)
+        self._steps = self._steps + 1 if self._busy else 0
+        if self._steps > MOST:
             return Found(open=True)
         self._busy.add(build)
         cluster = self.cluster(build, kind)

@@ -107,6 +107,10 @@ class Script:
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     bound: int = 0
     """How many bindings there are."""
+    guards: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Version tests that commands stand under, by command and `bound`; see `shell_guard`."""
+    tests: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)
+    """The first version test of a list of commands, by list and `bound`."""
     literals: dict[tuple[str, int, int], tuple[Node, str | None]] = field(default_factory=dict)
     """Variable, command and `bound` → the command and the value the variable has there."""
     functions: dict[str, Node] = field(default_factory=dict)

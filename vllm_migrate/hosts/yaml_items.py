@@ -46,6 +46,8 @@ class Items:
         self.reached: dict[int, set[int]] = {}
         self.nodes: list[tuple[Item, Node]] = []
         self.exclusive: dict[int, bool] = {}
+        self.merged: dict[int, int] = {}
+        """id of a mapping whose merges are touched → merges above it."""
         self.private = PRIVATE.search(document.text) is not None
 
     # -- text
@@ -149,6 +151,10 @@ class Items:
         self.exclusive[id(variable)] = variable.only
 
     def touch_merges(self, node: Node, depth: int = 0) -> None:
+        """Touch what `<<` brings into a mapping; merges of merges are many, so each is looked through once."""
+        if self.merged.get(id(node), 9) <= depth:
+            return
+        self.merged[id(node)] = depth
         for pair in node.pairs:
             if pair.name == "<<" and depth < 8:
                 sources = [pair.use] if pair.node.kind == "mapping" else pair.node.items

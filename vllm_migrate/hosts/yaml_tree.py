@@ -90,6 +90,8 @@ class Node:
     """The defining place first, then the aliases."""
     known: dict[str, tuple[int, Pair]] | None = None
     """Name → the first pair in force and its rank, once asked for."""
+    merges: dict[int, list[Pair]] = field(default_factory=dict)
+    """Merges above the node → its pairs in force there, once asked for: merges of merges are many."""
 
     @property
     def children(self) -> list[Use]:
@@ -132,17 +134,20 @@ class Node:
             return []
         if not any(p.key.text == "<<" and not p.key.style for p in self.pairs):
             return self.pairs
+        if depth in self.merges:
+            return self.merges[depth]
         own = [p for p in self.pairs if p.key.text != "<<" or p.key.style]
         seen = {p.key.text for p in own}
         for pair in self.pairs:
             if pair.key.text != "<<" or pair.key.style or depth > 8:
                 continue
             sources = [pair.node] if pair.node.kind == "mapping" else [u.node for u in pair.node.items]
-            for source in sources:
+            for source in dict.fromkeys(sources):
                 for inherited in source.merged(depth + 1):
                     if inherited.key.text not in seen:
                         seen.add(inherited.key.text)
                         own.append(inherited)
+        self.merges[depth] = own
         return own
 
 
