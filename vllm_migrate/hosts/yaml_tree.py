@@ -159,6 +159,10 @@ class Tree:
     errors: list[tuple[str, int]] = field(default_factory=list)
 
 
+class _ReaderError(Exception):
+    """The library that reads YAML failed by an error of its own."""
+
+
 class _Failed(Exception):
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -236,12 +240,26 @@ def _documents(text: str, base: int) -> list[Node]:
             message = str(getattr(error, "problem", None) or error).split("\n", 1)[0]
             offset = getattr(mark, "index", getattr(error, "position", 0)) or 0
             first = first or _Failed(message, min(offset, len(text)))
-        except _Failed as failed:
-            raise failed
-        except (ValueError, IndexError, AssertionError, RecursionError, AttributeError) as error:
+        except _ReaderError as error:
             first = first or _Failed(str(error) or "not YAML", 0)
     assert first is not None
     raise first
+
+
+def _events(loader: Any) -> Iterator[Any]:
+    """Yield the events of a loader. Raises YAMLError, and _ReaderError where the loader itself fails."""
+    from ruamel.yaml.error import YAMLError
+
+    while True:
+        try:
+            if not loader.check_event():
+                return
+            event = loader.get_event()
+        except YAMLError:
+            raise
+        except (ValueError, IndexError, AssertionError, RecursionError, AttributeError) as error:
+            raise _ReaderError(str(error)) from None
+        yield event
 
 
 def _c_loader() -> Any:
@@ -264,8 +282,7 @@ class _Builder:
         self.anchors: dict[str, Node] = {}
 
     def build(self, loader: Any) -> list[Node]:
-        while loader.check_event():
-            event = loader.get_event()
+        for event in _events(loader):
             name = type(event).__name__
             if name == "ScalarEvent":
                 self._scalar(event)
