@@ -227,8 +227,9 @@ class Walk:
                 if size > _LARGEST and not named:
                     self.notices.append(f"{self.name(path)}: left out, {size >> 20} MiB; name it to have it read")
                     return None
-                with open(stream, "rb", closefd=False) as rest:
-                    head += rest.read()
+                os.lseek(stream, 0, os.SEEK_SET)
+                with open(stream, "rb", closefd=False, buffering=0) as whole:
+                    head = whole.readall()
         finally:
             os.close(stream)
         if self._speaks(head):

@@ -152,7 +152,7 @@ def read(path: str, raw: bytes, root: Path, host: Host | None = None) -> File | 
     except UndecodableError as error:
         message = f"not UTF-8 text: byte {error.offset}: {error.reason}"
         return Finding("VM002", "warning", posixpath.basename(path), message, path, Span(0, 0), "")
-    host = host or host_for(path, source.line(1)[:200])
+    host = host or host_for(path, source.head[:200])
     if host is None:
         return None
     return File(path, source, read_source(source, host, root), host)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import re
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from functools import cached_property
@@ -67,7 +69,6 @@ class Source:
 
     def __init__(self, path: str, raw: bytes) -> None:
         self.path = path
-        self.raw = raw
         self.bom = raw.startswith(_BOM)
         body = raw[3:] if self.bom else raw
         try:
@@ -76,6 +77,11 @@ class Source:
             raise UndecodableError(path, error.start + (3 if self.bom else 0), error.reason) from None
         self.quiet: dict[str, list[Span]] = {}
         """Format → the parts of the text, in order, that its host found to have no bearing on a launch."""
+
+    @property
+    def raw(self) -> bytes:
+        """The bytes of the file. Made when asked for: text that is UTF-8 can only have come from these."""
+        return (_BOM if self.bom else b"") + self.text.encode("utf-8")
 
     @classmethod
     def of(cls, text: str, path: str = "<text>") -> Source:
@@ -92,16 +98,26 @@ class Source:
         return "\r" if cr > lf else "\n"
 
     @cached_property
-    def line_starts(self) -> list[int]:
-        starts = [0]
+    def line_starts(self) -> Sequence[int]:
+        """Where each line begins, in code points; as small numbers, since a manifest can have a million lines."""
         text = self.text
-        if "\r" not in text:
+        if "\r" not in text and len(text) < _MANY:
             lengths = map(len, text.split("\n")[:-1])
-            return list(itertools.accumulate(lengths, lambda at, length: at + length + 1, initial=0))
+            return array("I", itertools.accumulate(lengths, lambda at, length: at + length + 1, initial=0))
+        starts = array("I", (0,))
+        if "\r" not in text:
+            starts.extend(found.end() for found in re.finditer("\n", text))
+            return starts
         for i, char in enumerate(text):
             if char == "\n" or (char == "\r" and text[i + 1 : i + 2] != "\n"):
                 starts.append(i + 1)
         return starts
+
+    @property
+    def head(self) -> str:
+        """The first line without its line end, or as much of it as matters to tell a format by."""
+        found = _FIRST_LINE.match(self.text)
+        return found[0] if found is not None else ""
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return line and column of an offset, both counted from 1."""
@@ -134,6 +150,9 @@ class Source:
         return after
 
 
+_MANY = 1 << 20
+"""Letters of a text whose lines are better not all held at once."""
+_FIRST_LINE = regex(r"[^\r\n]{0,1000}")
 _LINE_END = regex(r"[\r\n]|\Z")
 
 

@@ -46,53 +46,57 @@ def words_of(text: str) -> set[str]:
 
 
 def bearing(
-    texts: Sequence[str],
+    text: str,
+    spans: Sequence[tuple[int, int]],
     seeds: Collection[str],
-    makes: Callable[[str], Collection[str]],
+    makes: Callable[[int, str], Collection[str]],
     also: re.Pattern[str] | None = None,
     term: re.Pattern[str] = _WORD,
 ) -> list[bool]:
-    """Return for each piece whether it has a bearing on a launch.
+    """Return for each piece of a text whether it has a bearing on a launch.
 
-    Args: seeds: words that make a piece count by themselves. makes: the names that a piece gives a value to.
-    also: found in a piece that counts by itself. term: what counts as one name.
+    Args: seeds: words that make a piece count by themselves. makes: the names that a piece (its number, its
+    text) gives a value to. also: found in a piece that counts by itself. term: what counts as one name.
     """
-    whole = "\n".join(texts)
-    speaking = [t for t in wrappers.spoken() if t in whole]
-    words = [set(term.findall(text)) for text in texts]
-    kept = [
-        not held.isdisjoint(seeds)
-        or any(t in text for t in speaking)
-        or (also is not None and also.search(text) is not None)
-        for held, text in zip(words, texts, strict=True)
-    ]
+    speaking = [t for t in wrappers.spoken() if t in text]
+    kept: list[bool] = []
+    made: list[set[str]] = []
+    for i, (start, end) in enumerate(spans):
+        part = text[start:end]
+        kept.append(
+            any(t in part for t in speaking)
+            or (also is not None and also.search(part) is not None)
+            or (bool(seeds) and not set(term.findall(part)).isdisjoint(seeds))
+        )
+        made.append({word for name in makes(i, part) for word in term.findall(name)})
     if all(kept) or not any(kept):
         return kept
-    made = [{word for name in makes(text) for word in term.findall(name)} for text in texts]
     makers: dict[str, list[int]] = {}
-    users: dict[str, list[int]] = {}
-    names = set().union(*made)
     for i, own in enumerate(made):
         for name in own:
             makers.setdefault(name, []).append(i)
-        for name in words[i] & names:
+    # Only names that are made somewhere are kept: of a manifest of megabytes they are few.
+    words = [set(term.findall(text[start:end])).intersection(makers) for start, end in spans]
+    users: dict[str, list[int]] = {}
+    for i, used in enumerate(words):
+        for name in used:
             users.setdefault(name, []).append(i)
     bears = {i for i, here in enumerate(kept) if here}
-    reached = bears = _makers(bears, words, names, makers)
+    reached = bears = _makers(bears, words, makers)
     for _ in range(_HOPS):
         fresh = {j for i in reached for name in made[i] for j in users[name]} - bears
         # What uses something is judged by what it makes of it, not by who else uses the user.
-        reached = _makers(fresh, words, names, makers) - bears
+        reached = _makers(fresh, words, makers) - bears
         bears = bears | reached
-    return [i in bears for i in range(len(texts))]
+    return [i in bears for i in range(len(spans))]
 
 
-def _makers(start: set[int], words: Sequence[set[str]], names: set[str], makers: dict[str, list[int]]) -> set[int]:
+def _makers(start: set[int], words: Sequence[set[str]], makers: dict[str, list[int]]) -> set[int]:
     """Return the pieces and all that give their names a value, at any remove."""
     found = set(start)
     waiting = list(start)
     while waiting:
-        for name in words[waiting.pop()] & names:
+        for name in words[waiting.pop()]:
             for j in makers[name]:
                 if j not in found:
                     found.add(j)
@@ -135,7 +139,13 @@ def blanked(text: str, parts: Sequence[Span]) -> str:
     out: list[str] = []
     at = 0
     for part in parts:
-        out += [text[at : part.start], _BLACK.sub(lambda m: " " * len(m[0]), text[part.start : part.end])]
+        out += [text[at : part.start], _blanks(text[part.start : part.end])]
         at = part.end
     out.append(text[at:])
     return "".join(out)
+
+
+def _blanks(text: str) -> str:
+    if "\r" in text:
+        return _BLACK.sub(lambda m: " " * len(m[0]), text)
+    return "\n".join([" " * len(line) for line in text.split("\n")])

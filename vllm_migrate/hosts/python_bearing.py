@@ -47,12 +47,11 @@ def quiet_statements(text: str) -> list[Span]:
         return []
     starts = [*line_starts(text), len(text)]
     places = [(starts[first_line(s) - 1], starts[min(s.end_lineno or s.lineno, len(starts) - 1)]) for s in body]
-    texts = [text[start:end] for start, end in places]
-    made = {part: _names(statement) for statement, part in zip(body, texts, strict=True)}
     kept = bearing(
-        texts,
+        text,
+        places,
         _LOOKED_FOR.union(looked_for()),
-        lambda part: made[part] | set(_HELD.findall(part)) | _declared(part),
+        lambda i, part: _names(body[i]) | set(_HELD.findall(part)) | _declared(part),
         _ALSO,
     )
     for i, statement in enumerate(body):

@@ -46,8 +46,7 @@ def _quiet(text: str) -> list[Span]:
     spans = statements(text)
     if spans is None or len(spans) < 2:
         return []
-    texts = [text[start:end] for start, end in spans]
-    return joined(spans, bearing(texts, _looked_for() | _CHANGES, _makes, _ALSO))
+    return joined(spans, bearing(text, spans, _looked_for() | _CHANGES, _makes, _ALSO))
 
 
 def may_speak(text: str) -> bool:
@@ -65,7 +64,7 @@ def _looked_for() -> frozenset[str]:
     return _LOOKED_FOR.union(tools["container_tools"], tools["cluster_tools"], tools["image_tools"])
 
 
-def _makes(text: str) -> set[str]:
+def _makes(number: int, text: str) -> set[str]:
     out = {name for found in _MADE.findall(text) for name in found if name}
     for found in _READ.findall(text):
         out.update(_NAME.findall(found))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.lazy import regex
 from vllm_migrate.model import Problem, Reading
-from vllm_migrate.text import Region
+from vllm_migrate.text import Region, Span
 
 if TYPE_CHECKING:
     from vllm_migrate.hosts.yaml_mask import Mask
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 NAME = "yaml"
 
 _FILLED = regex(r"(?m)^[ \t]*[\ue000-\uf8fe]+[ \t]*$")
+_BLOCK = regex(r"\{[{%][-+~]?\s*(?:(if|range|with|for|define|block|macro|raw)|end\w*)\b|\{#|/\*")
 _GENERATED = regex(
     r"(?i)\bdo not (?:edit|modify)\b|@generated\b"
     r"|\b(?:auto[- ]?generated|automatically generated|generated) (?:by|from|file)\b"
@@ -42,15 +44,23 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
     from vllm_migrate.hosts.helm_chart import is_values
     from vllm_migrate.hosts.yaml_doubts import doubts
     from vllm_migrate.hosts.yaml_edit import Document
-    from vllm_migrate.hosts.yaml_mask import mask
+    from vllm_migrate.hosts.yaml_mask import Mask, legible, mask
     from vllm_migrate.hosts.yaml_tree import parse, quiet_documents
 
-    masked = mask(region.text, fields=region.parent is None and context.path.endswith(".tpl"))
+    quiet = quiet_parts(NAME, region, quiet_documents)
+    # A long manifest of schemas is not gone through for actions either.
+    plain = [part for part in quiet if _stands_alone(region.text, part)]
+    fields = region.parent is None and context.path.endswith(".tpl")
+    if plain and not fields and not _acts(region.text, plain):
+        masked = Mask(legible(region.text))
+    else:
+        masked = mask(blanked(region.text, plain), fields=fields)
     gaps = 0
     if region.parent is not None:
         # Lines that the text around a guest fills in: nothing tells what stands there.
         masked.parsed, gaps = _FILLED.subn(lambda m: " " * len(m[0]), masked.parsed)
-    tree = parse(blanked(masked.parsed, quiet_parts(NAME, region, quiet_documents)))
+    tree = parse(masked.parsed, quiet)
+    masked.parsed = ""
     out = Reading()
     for message, offset in tree.errors:
         place = region.nearest_span(offset, offset)
@@ -77,6 +87,28 @@ def _read(region: Region, context: Context, *, config: bool) -> Reading:
     ):
         out.links.append("../" * (context.path.split("/templates/")[-1].count("/") + 1) + "Chart.yaml")
     return out
+
+
+def _stands_alone(text: str, part: Span) -> bool:
+    """Tell whether every block of template actions that a part opens ends in it."""
+    depth = 0
+    for found in _BLOCK.finditer(text, part.start, part.end):
+        if found[0] in ("{#", "/*"):
+            return False
+        depth += 1 if found[1] else -1
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _acts(text: str, plain: Sequence[Span]) -> bool:
+    """Tell whether there are template actions outside some parts of a text."""
+    at = 0
+    for part in [*plain, Span(len(text), len(text))]:
+        if text.find("{{", at, part.start) >= 0 or text.find("{%", at, part.start) >= 0:
+            return True
+        at = part.end
+    return False
 
 
 def unbalanced(region: Region, masked: Mask, out: Reading) -> str:

@@ -52,7 +52,7 @@ def _closing(text: str, start: int) -> tuple[int, list[SpanOf]]:
     depth, at, quoted = 0, start, []
     while at < min(len(text), start + _LONGEST):
         char = text[at]
-        if char in "\"'" and text[:at].rstrip(" \t\r\n")[-1:] not in ("", *"\"'") and _opens(text, at):
+        if char in "\"'" and _before(text, at) not in ("", *"\"'") and _opens(text, at):
             match = _QUOTED.match(text, at)
             if match is None:
                 return 0, []
@@ -67,6 +67,13 @@ def _closing(text: str, start: int) -> tuple[int, list[SpanOf]]:
                 return at + 1, quoted
         at += 1
     return 0, []
+
+
+def _before(text: str, at: int) -> str:
+    """Return the last letter before a place that is not blank, "" where there is none."""
+    while at and text[at - 1] in " \t\r\n":
+        at -= 1
+    return text[at - 1 : at]
 
 
 def _opens(text: str, at: int) -> bool:

@@ -12,7 +12,7 @@ from vllm_migrate.hosts.yaml_assemble import scalar_region
 from vllm_migrate.hosts.yaml_branches import branches_of
 from vllm_migrate.hosts.yaml_edit import Document, Home
 from vllm_migrate.hosts.yaml_homes import MapHome, NameValueHome, SeqHome, StringHome
-from vllm_migrate.hosts.yaml_mask import FILLER, ODD
+from vllm_migrate.hosts.yaml_mask import FILLER, legible
 from vllm_migrate.hosts.yaml_put import in_flow
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion, dollar_region
 from vllm_migrate.hosts.yaml_tree import Node, Pair, Use
@@ -60,7 +60,7 @@ class Items:
             found = scalar_region(document.region, node, document.mask, flow=in_flow(node))
             exact = found.text if node.style not in ("|", ">") else found.text.rstrip("\n")
             value = node.text if node.style not in ("|", ">") else node.text.rstrip("\n")
-            if not found.hidden and PRIVATE.sub("x", exact).translate(ODD) != PRIVATE.sub("x", value).translate(ODD):
+            if not found.hidden and legible(PRIVATE.sub("x", exact)) != legible(PRIVATE.sub("x", value)):
                 start = node.body
                 found.text = node.text
                 found.pieces = (Piece(0, len(node.text), start, node.end, False),)

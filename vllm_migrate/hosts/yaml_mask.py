@@ -18,6 +18,7 @@ FILLER = "\uf8ff"
 ODD = {0x85: 0xA0, 0x2028: 0xA0, 0x2029: 0xA0}
 """Letters that old YAML takes for line ends and today's does not, and what stands in for them."""
 
+_ODD = regex("[\x85\u2028\u2029]")
 _OPEN = regex(r"\$?\{\{")
 _COMMENT = regex(r"-?\s*/\*")
 _FIELD = regex(r"(?<![{$])\{[A-Za-z_]\w*\}(?!\})")
@@ -173,7 +174,7 @@ def mask(text: str, *, fields: bool = False) -> Mask:
     """
     if "{{" not in text and "{%" not in text:
         if not fields or _FIELD.search(text) is None:
-            return Mask(text.translate(ODD))
+            return Mask(legible(text))
         matches = [m.span() for m in _FIELD.finditer(text)]
     else:
         matches = _actions(text)
@@ -205,11 +206,16 @@ def mask(text: str, *, fields: bool = False) -> Mask:
         inside = at_block >= 0 and line < blocks[at_block][1]
         _mask_lines(text, line, stop, group, out, actions, inside, flow)
     actions = _silenced(text, actions)
-    masked = "".join(out).translate(ODD)
+    masked = legible("".join(out))
     for low, high in shallow:
         if not masked[low:high].strip():
             out[low:high] = ["\n"] * (high - low)
-    return Mask(masked, actions, "".join(out).translate(ODD))
+    return Mask(masked, actions, legible("".join(out)))
+
+
+def legible(text: str) -> str:
+    """Return the text with stand-ins for the letters of `ODD`."""
+    return text.translate(ODD) if _ODD.search(text) is not None else text
 
 
 def _actions(text: str) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ used in several places (an anchor) is one object; each place is a `Use`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -16,6 +16,8 @@ from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Span
 
 _MAX_DEPTH = 150
+_LARGEST = 8 << 20
+"""Letters of a document, beyond which it is no file that somebody writes: its tree would take gigabytes."""
 _PROPERTY = regex(r"[&!][^\s,\[\]{}]*")
 _GAP = regex(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 _SEPARATOR = regex(r"(?m)^---(?=\s|$)")
@@ -177,16 +179,16 @@ def quiet_documents(text: str) -> list[Span]:
     pins nothing. Other documents count when they share a name with one that speaks of vLLM.
     """
     bounds = sorted({0, *(m.end() for m in _SEPARATOR.finditer(text)), len(text)})
-    if len(bounds) < 3:
-        return []
     # The separator behind a document stays.
     spans = [(start, end - 3 if text.endswith("---", start, end) else end) for start, end in itertools.pairwise(bounds)]
-    texts = [text[start:end] for start, end in spans]
-    kept = bearing(texts, (), _names, term=_TERM)
-    for i, part in enumerate(texts):
-        if _SCHEMA.search(part) and _SCHEMA_KIND.search(part):
-            kept[i] = False
-    return joined(spans, kept)
+    schemas = [
+        _SCHEMA.search(text, start, end) is not None and _SCHEMA_KIND.search(text, start, end) is not None
+        for start, end in spans
+    ]
+    if len(spans) < 2 and not any(schemas):
+        return []
+    looked_at = [(start, start if schema else end) for (start, end), schema in zip(spans, schemas, strict=True)]
+    return joined(spans, bearing(text, looked_at, (), lambda _, part: _names(part), term=_TERM))
 
 
 def _names(text: str) -> list[str]:
@@ -194,25 +196,42 @@ def _names(text: str) -> list[str]:
     return [found for pair in _NAMED.findall(text) for found in pair if found]
 
 
-def parse(text: str) -> Tree:
-    """Return the tree of all documents. A document that does not parse is an error, the others stay."""
+def parse(text: str, quiet: Sequence[Span] = ()) -> Tree:
+    """Return the tree of all documents. A document that does not parse is an error, the others stay.
+
+    quiet: whole documents that are passed over.
+    """
     tree = Tree()
+    at = 0
+    for part in [*quiet, Span(len(text), len(text))]:
+        if at < part.start:
+            _parse_run(tree, text, at, part.start)
+        at = part.end
+    return tree
+
+
+def _parse_run(tree: Tree, text: str, low: int, high: int) -> None:
+    """Add the documents of a part of the text."""
+    run = text if (low, high) == (0, len(text)) else text[low:high]
+    starts = [m.start() for m in _SEPARATOR.finditer(run)]
+    bounds = sorted({0, *starts, len(run)})
+    largest = max(itertools.pairwise(bounds), key=lambda b: b[1] - b[0], default=(0, 0))
+    if largest[1] - largest[0] > _LARGEST:
+        tree.errors.append((f"a document of {(largest[1] - largest[0]) >> 20} MiB is not read", low + largest[0]))
+        return
     try:
-        tree.roots = _documents(text, 0)
-        return tree
+        tree.roots += _documents(run, low)
+        return
     except _Failed as failed:
         first = failed
-    starts = [m.start() for m in _SEPARATOR.finditer(text)]
     if starts in ([], [0]):
-        tree.errors.append((first.message, first.offset))
-        return tree
-    bounds = sorted({0, *starts, len(text)})
+        tree.errors.append((first.message, low + first.offset))
+        return
     for start, end in itertools.pairwise(bounds):
         try:
-            tree.roots += _documents(text[start:end], start)
+            tree.roots += _documents(run[start:end], low + start)
         except _Failed as failed:
-            tree.errors.append((failed.message, start + failed.offset))
-    return tree
+            tree.errors.append((failed.message, low + start + failed.offset))
 
 
 def parse_part(text: str, start: int, end: int) -> list[Node]:
