@@ -99,6 +99,7 @@ class Walk:
         self._prefix = str(self.root)
         self._speaks = Speaks(triggers(self.config))
         self._buffer = bytearray(_HEAD)
+        self._found = b""
         self._seen: set[str] | None = None
         self._excluded = (*(self.config.exclude or ()), *self.config.extend_exclude)
         self._skipped = SKIPPED_FOLDERS if self.config.exclude is None else frozenset({".git"})
@@ -140,11 +141,11 @@ class Walk:
             yield from self._folder(str(here), chain_above(here))
         else:
             try:
-                found = self._read(str(here), named=True)
+                found = self._speaks_of_it(str(here), named=True)
             except OSError as error:
                 raise PathError(f"{path}: {error.strerror}") from None
-            if found is not None:
-                yield name, found
+            if found:
+                yield name, self._taken()
 
     def _skip(self, name: str, reason: str) -> None:
         self.skipped.setdefault(reason, []).append(name)
@@ -178,9 +179,8 @@ class Walk:
                     if self._enters(entry, ignores):
                         yield from self._folder(entry.path, ignores)
                 elif entry.is_file(follow_symlinks=False):
-                    raw = self._read(entry.path, named=False)
                     # Asked last: few files get this far, and matching patterns is slow.
-                    if raw is None:
+                    if not self._speaks_of_it(entry.path, named=False):
                         continue
                     name = self.name(entry.path)
                     if self._excludes(name):
@@ -188,7 +188,7 @@ class Walk:
                     elif ignores is not None and ignores.ignores(entry.path, False):
                         self._skip(name, "ignored by Git")
                     else:
-                        yield name, raw
+                        yield name, self._taken()
             except OSError as error:
                 self.notices.append(f"{self.name(entry.path)}: {error.strerror}")
 
@@ -204,39 +204,45 @@ class Walk:
             self._skip(self.name(entry.path) + "/", reason)
         return not reason
 
-    def _read(self, path: str, *, named: bool) -> bytes | None:
-        """Return the bytes of a text file that holds a trigger, once; None for any other."""
+    def _taken(self) -> bytes:
+        """Return the bytes that were found and forget them: they can be hundreds of megabytes."""
+        found, self._found = self._found, b""
+        return found
+
+    def _speaks_of_it(self, path: str, *, named: bool) -> bool:
+        """Tell whether a file is text that holds a trigger, the first time it is met; keeps its bytes."""
         if self._seen is not None:
             if path in self._seen:
-                return None
+                return False
             self._seen.add(path)
         self.looked_at += 1
         if not self.looked_at % 100:
             self.progress("looking at files", self.looked_at, 0)
         if not named and os.path.splitext(path)[1].lower() in _BINARY:
-            return None
+            return False
         stream = os.open(path, _READ)
         try:
             head = self._head(stream)
             if b"\0" in head:
                 if named:
                     self._skip(self.name(path), "not text")
-                return None
+                return False
             if len(head) == _HEAD:
                 size = os.fstat(stream).st_size
                 if size > _LARGEST and not named:
                     self.notices.append(f"{self.name(path)}: left out, {size >> 20} MiB; name it to have it read")
-                    return None
+                    return False
                 os.lseek(stream, 0, os.SEEK_SET)
                 with open(stream, "rb", closefd=False, buffering=0) as whole:
                     head = whole.readall()
         finally:
             os.close(stream)
         if self._speaks(head):
-            return head
+            self._found = head
+            return True
         if named:
             self._skip(self.name(path), "says nothing of vLLM")
-        return None
+        return False
 
     def _head(self, stream: int) -> bytes:
         """Return the first bytes of a file; all of it where that is less than `_HEAD`."""

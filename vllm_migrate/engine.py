@@ -147,11 +147,22 @@ def read(path: str, raw: bytes, root: Path, host: Host | None = None) -> File | 
 
     host: reads it whatever its name says.
     """
+    source = decode(path, raw)
+    return read_text(source, root, host) if isinstance(source, Source) else source
+
+
+def decode(path: str, raw: bytes) -> Source | Finding:
+    """Return the text of a file, or a finding where it is none."""
     try:
-        source = Source(path, raw)
+        return Source(path, raw)
     except UndecodableError as error:
         message = f"not UTF-8 text: byte {error.offset}: {error.reason}"
         return Finding("VM002", "warning", posixpath.basename(path), message, path, Span(0, 0), "")
+
+
+def read_text(source: Source, root: Path, host: Host | None = None) -> File | None:
+    """Read a text: a File, None where no host reads it. host: reads it whatever its name says."""
+    path = source.path
     host = host or host_for(path, source.head[:200])
     if host is None:
         return None
@@ -287,7 +298,10 @@ def _run(
             tree = Tree(root, alone=host is not None, progress=progress)
             data = Data(load_catalog(settings.catalog), load_migrations(settings.migrations), settings)
             bearing.look_for(data.migrations.names_in_code)
-        file = read(path, raw, root, host)
+        source = decode(path, raw)
+        # The bytes can be hundreds of megabytes, and are those of the text.
+        del raw
+        file = read_text(source, root, host) if isinstance(source, Source) else source
         if file is None:
             report.unread.append(path)
         if isinstance(file, Finding):

@@ -145,7 +145,10 @@ class Source:
         """Return the source after the edits; byte order mark and every other byte stay."""
         ordered = sorted(dict.fromkeys(edits), key=lambda e: (e.start, e.end))
         text = apply_edits(self.text, ordered)
-        after = Source(self.path, (_BOM if self.bom else b"") + text.encode("utf-8"))
+        for edit in ordered:
+            edit.text.encode("utf-8")
+        after = Source(self.path, _BOM if self.bom else b"")
+        after.text = text
         after.quiet = {name: _moved(spans, ordered) for name, spans in self.quiet.items()}
         return after
 

@@ -9,7 +9,9 @@ it shares a name with a piece that does: it makes what the other uses, or uses w
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import overload
 
 from vllm_migrate import wrappers
 from vllm_migrate.lazy import regex
@@ -17,6 +19,8 @@ from vllm_migrate.text import Region, Span
 
 LONG = 1_500
 """Letters of a text below which nothing is gained by looking at its pieces first."""
+_MANY = 20_000
+"""Pieces of a text, of which the names are no longer all held at once."""
 _HOPS = 2
 """How often those that use what was reached are taken in."""
 _WORD = regex(r"[^\W\d]\w*")
@@ -60,23 +64,24 @@ def bearing(
     """
     speaking = [t for t in wrappers.spoken() if t in text]
     kept: list[bool] = []
-    made: list[set[str]] = []
-    for i, (start, end) in enumerate(spans):
+    for start, end in spans:
         part = text[start:end]
         kept.append(
             any(t in part for t in speaking)
             or (also is not None and also.search(part) is not None)
             or (bool(seeds) and not set(term.findall(part)).isdisjoint(seeds))
         )
-        made.append({word for name in makes(i, part) for word in term.findall(name)})
     if all(kept) or not any(kept):
         return kept
+    if len(spans) > _MANY:
+        return _linked(text, spans, kept, makes, term)
+    made = [{word for name in makes(i, text[a:b]) for word in term.findall(name)} for i, (a, b) in enumerate(spans)]
     makers: dict[str, list[int]] = {}
     for i, own in enumerate(made):
         for name in own:
             makers.setdefault(name, []).append(i)
     # Only names that are made somewhere are kept: of a manifest of megabytes they are few.
-    words = [set(term.findall(text[start:end])).intersection(makers) for start, end in spans]
+    words = [{w for w in term.findall(text[start:end]) if w in makers} for start, end in spans]
     users: dict[str, list[int]] = {}
     for i, used in enumerate(words):
         for name in used:
@@ -89,6 +94,29 @@ def bearing(
         reached = _makers(fresh, words, makers) - bears
         bears = bears | reached
     return [i in bears for i in range(len(spans))]
+
+
+def _linked(
+    text: str,
+    spans: Sequence[tuple[int, int]],
+    kept: list[bool],
+    makes: Callable[[int, str], Collection[str]],
+    term: re.Pattern[str],
+) -> list[bool]:
+    """Return the pieces and those that share a name with one; of a million pieces no names are remembered."""
+    made: set[str] = set()
+    used: set[str] = set()
+    for i, (start, end) in enumerate(spans):
+        if kept[i]:
+            part = text[start:end]
+            made.update(word for name in makes(i, part) for word in term.findall(name))
+            used.update(term.findall(part))
+    return [
+        kept[i]
+        or not made.isdisjoint(term.findall(text[start:end]))
+        or not used.isdisjoint(word for name in makes(i, text[start:end]) for word in term.findall(name))
+        for i, (start, end) in enumerate(spans)
+    ]
 
 
 def _makers(start: set[int], words: Sequence[set[str]], makers: dict[str, list[int]]) -> set[int]:
@@ -117,6 +145,27 @@ def quiet_parts(name: str, region: Region, find: Callable[[str], list[Span]]) ->
     if name not in known:
         known[name] = find(region.text) if len(region.text) >= LONG else []
     return known[name]
+
+
+class Pieces(Sequence[tuple[int, int]]):
+    """Pieces of a text, each of which ends where the next begins. bounds: where they begin, then the text's end."""
+
+    def __init__(self, bounds: Sequence[int]) -> None:
+        self._bounds = array("I", bounds)
+
+    def __len__(self) -> int:
+        return len(self._bounds) - 1
+
+    @overload
+    def __getitem__(self, i: int) -> tuple[int, int]: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[tuple[int, int]]: ...
+    def __getitem__(self, i: int | slice) -> tuple[int, int] | list[tuple[int, int]]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        if not 0 <= i < len(self):
+            raise IndexError(i)
+        return self._bounds[i], self._bounds[i + 1]
 
 
 def joined(spans: Iterable[tuple[int, int]], kept: Sequence[bool]) -> list[Span]:

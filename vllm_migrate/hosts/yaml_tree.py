@@ -7,11 +7,12 @@ used in several places (an anchor) is one object; each place is a `Use`.
 from __future__ import annotations
 
 import itertools
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
-from vllm_migrate.hosts.bearing import bearing, joined
+from vllm_migrate.hosts.bearing import Pieces, bearing, joined
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.text import Span
 
@@ -178,15 +179,18 @@ def quiet_documents(text: str) -> list[Span]:
     A schema that defines a kind of resource can be most of a manifest of megabytes, and it starts, sets and
     pins nothing. Other documents count when they share a name with one that speaks of vLLM.
     """
-    bounds = sorted({0, *(m.end() for m in _SEPARATOR.finditer(text)), len(text)})
-    # The separator behind a document stays.
-    spans = [(start, end - 3 if text.endswith("---", start, end) else end) for start, end in itertools.pairwise(bounds)]
-    schemas = [
+    starts = array("I", (m.start() for m in _SEPARATOR.finditer(text)))
+    if not starts or starts[0]:
+        starts.insert(0, 0)
+    starts.append(len(text))
+    spans = Pieces(starts)
+    schemas = _SCHEMA.search(text) is not None and [
         _SCHEMA.search(text, start, end) is not None and _SCHEMA_KIND.search(text, start, end) is not None
         for start, end in spans
     ]
-    if len(spans) < 2 and not any(schemas):
-        return []
+    if not schemas:
+        kept = bearing(text, spans, (), lambda _, part: _names(part), term=_TERM) if len(spans) > 1 else [True]
+        return joined(spans, kept)
     looked_at = [(start, start if schema else end) for (start, end), schema in zip(spans, schemas, strict=True)]
     return joined(spans, bearing(text, looked_at, (), lambda _, part: _names(part), term=_TERM))
 
