@@ -204,17 +204,18 @@ def read_report(job: Job, config: Config, *, again: bool = False) -> Report:
 
 def _walk(job: Job, config: Config) -> Report:
     """Check the files below the job's paths; the engine is loaded once one of them speaks of vLLM."""
-    from itertools import chain
+    from itertools import chain, islice
 
     from vllm_migrate.discover import Walk
 
     walk = Walk(job.root, config, progress=job.progress)
     files = walk.files(job.paths)
-    first = next(files, None)
-    if first is not None:
+    # The bytes of a file are held by nobody but who reads them.
+    first = list(islice(files, 1))
+    if first:
         from vllm_migrate.engine import run_walk
 
-        return run_walk(walk, chain((first,), files), job.paths)
+        return run_walk(walk, chain(map(first.pop, (0,)), files), job.paths)
     report = Report(list(config.to), root=str(walk.root), walked=walk.looked_at)
     report.notices, report.skipped = walk.notices, walk.skipped
     return report

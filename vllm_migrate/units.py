@@ -27,6 +27,8 @@ from vllm_migrate.text import Edit, Source
 if TYPE_CHECKING:
     from vllm_migrate.engine import File, Tree
 
+_LARGEST = 64 << 20
+"""Letters of a file, beyond which it is not rewritten: proving needs the text several times over."""
 SHARED = "the text also reaches another launch, or another use, that does not ask for the same"
 
 
@@ -242,6 +244,8 @@ class Planner:
         if key in self._proved:
             return self._proved[key]
         file = self.tree.files[path]
+        if len(file.source.text) > _LARGEST:
+            raise NotProved(f"a file of {len(file.source.text) >> 20} MiB is reported, not rewritten")
         if path in self._slow:
             raise NotProved(self._slow[path])
         try:

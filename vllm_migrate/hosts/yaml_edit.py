@@ -78,7 +78,9 @@ class Document:
 
     @cached_property
     def mentions_vllm(self) -> bool:
-        return "vllm" in self.region.source.text.lower()
+        text = self.region.source.text
+        # The common spellings first: a manifest of megabytes is not copied to tell.
+        return any(word in text for word in ("vllm", "vLLM", "VLLM")) or "vllm" in text.lower()
 
     # -- rendering
 
