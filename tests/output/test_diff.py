@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from vllm_migrate.config import Config
 from vllm_migrate.findings import FileResult, Report
-from vllm_migrate.output import render
+from vllm_migrate.output import _unified, render
 from vllm_migrate.output._unified import file_diff
 from vllm_migrate.text import Source
 
@@ -75,10 +76,13 @@ def test_git_finds_the_file_whatever_it_is_called(name: str, repository: Path) -
     new=st.lists(st.sampled_from(["a", "b", "", "a\r", "c"]), max_size=14),
     end=st.booleans(),
     new_end=st.booleans(),
+    alike=st.booleans(),
 )
 def test_git_applies_any_change(
-    old: list[str], new: list[str], end: bool, new_end: bool, repository: Path
+    old: list[str], new: list[str], end: bool, new_end: bool, alike: bool, repository: Path, monkeypatch: Any
 ) -> None:
+    # A file with many equal lines is compared another way.
+    monkeypatch.setattr(_unified, "_PAIRS", -1 if alike else 10**6)
     before = ("\n".join(old) + ("\n" if end and old else "")).encode()
     after = ("\n".join(new) + ("\n" if new_end and new else "")).encode()
     if before == after:
@@ -87,6 +91,16 @@ def test_git_applies_any_change(
     git(repository, "apply", "-", given=file_diff("f", before, after))
     result = (repository / "f").read_bytes() if (repository / "f").exists() else b""
     assert result == after
+
+
+def test_many_equal_lines_take_no_time(repository: Path) -> None:
+    lines = [b"a: 1\n", *[b"\n"] * 20_000, b"b: 1\n", *[b"x\n"] * 20_000, b"c: 1\n"]
+    after = [line.replace(b"1", b"2") for line in lines if line != b"b: 1\n"]
+    (repository / "f").write_bytes(b"".join(lines))
+    patch = file_diff("f", b"".join(lines), b"".join(after))
+    assert patch.count(b"@@ -") == 3
+    git(repository, "apply", "-", given=patch)
+    assert (repository / "f").read_bytes() == b"".join(after)
 
 
 def test_paths_are_relative_to_the_work_tree_so_that_any_folder_will_do(repository: Path) -> None:

@@ -14,7 +14,7 @@ from vllm_migrate.output._launches import launch_name
 from vllm_migrate.output._located import repository_prefix
 from vllm_migrate.output._paint import plain
 from vllm_migrate.output._summary import number
-from vllm_migrate.output._unified import file_diff, lines_of
+from vllm_migrate.output._unified import file_diff, hunks
 
 _WIDTH = 72
 _SUBJECT = 68
@@ -198,11 +198,8 @@ def _wrap(text: str, first: str, rest: str) -> str:
 
 
 def _stat(step: Step, prefix: str) -> str:
-    import difflib
-
     out = []
     for path, (before, after) in sorted(step.texts.items()):
-        old, new = lines_of(before.raw), lines_of(after.raw)
-        same = sum(m.size for m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
-        out.append(f" {plain(prefix + path)} | +{len(new) - same} -{len(old) - same}\n")
+        signs = [sign for _, body in hunks(before.raw, after.raw) for sign, _ in body]
+        out.append(f" {plain(prefix + path)} | +{signs.count('+')} -{signs.count('-')}\n")
     return "".join(out)

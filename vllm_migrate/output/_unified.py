@@ -19,8 +19,6 @@ Hunk = tuple[str, list[tuple[str, bytes]]]
 
 def hunks(before: bytes, after: bytes, context: int = _CONTEXT) -> Iterator[Hunk]:
     """Yield each hunk of a diff: its `@@` line, and its lines as (sign, line with its line end)."""
-    import difflib
-
     old, new = lines_of(before), lines_of(after)
     # What is equal at both ends is set aside first: the matcher's time grows with the square of the rest.
     head = 0
@@ -32,8 +30,7 @@ def hunks(before: bytes, after: bytes, context: int = _CONTEXT) -> Iterator[Hunk
     start = max(head - context, 0)
     keep = max(tail - context, 0)
     a, b = old[start : len(old) - keep], new[start : len(new) - keep]
-    matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
-    for group in matcher.get_grouped_opcodes(context):
+    for group in _grouped(_opcodes(a, b), context):
         first, last = group[0], group[-1]
         was, now = _range(start + first[1], start + last[2]), _range(start + first[3], start + last[4])
         header = f"@@ -{was} +{now} @@"
@@ -45,6 +42,76 @@ def hunks(before: bytes, after: bytes, context: int = _CONTEXT) -> Iterator[Hunk
                 body += [("-", line) for line in a[i1:i2]]
                 body += [("+", line) for line in b[j1:j2]]
         yield header, body
+
+
+_PAIRS = 40_000
+"""Pairs of equal lines up to which the standard library's matcher is asked: its time grows with their number."""
+_SAME = 4
+"""Lines in a row that are equal again after a change."""
+_FARTHEST = 600
+"""Lines a change may take out and put in, together, before all that follows counts as changed."""
+
+Opcode = tuple[str, int, int, int, int]
+
+
+def _opcodes(a: list[bytes], b: list[bytes]) -> list[Opcode]:
+    """Return what makes `b` of `a`, as `difflib` puts it, in time about linear in their lengths."""
+    from collections import Counter
+
+    counts = Counter(b)
+    if sum(n * counts[line] for line, n in Counter(a).items()) <= _PAIRS:
+        import difflib
+
+        return list(difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes())
+    out: list[Opcode] = []
+    i = j = 0
+    while i < len(a) or j < len(b):
+        start = i
+        while i < len(a) and j < len(b) and a[i] == b[j]:
+            i, j = i + 1, j + 1
+        if i > start:
+            out.append(("equal", start, i, j - (i - start), j))
+        if i < len(a) or j < len(b):
+            i2, j2 = _again(a, b, i, j)
+            out.append(("replace" if i2 > i and j2 > j else "delete" if i2 > i else "insert", i, i2, j, j2))
+            i, j = i2, j2
+    return out
+
+
+def _again(a: list[bytes], b: list[bytes], i: int, j: int) -> tuple[int, int]:
+    """Return the nearest places behind `i` and `j` from which lines are equal again, the ends where there are none."""
+    for far in range(1, _FARTHEST):
+        for x in range(far + 1):
+            i2, j2 = i + x, j + far - x
+            if i2 > len(a) or j2 > len(b):
+                continue
+            same = min(_SAME, len(a) - i2, len(b) - j2)
+            ends = i2 == len(a) and j2 == len(b)
+            if ends or (same and a[i2] == b[j2] and a[i2 : i2 + same] == b[j2 : j2 + same]):
+                return i2, j2
+    return len(a), len(b)
+
+
+def _grouped(opcodes: list[Opcode], context: int) -> Iterator[list[Opcode]]:
+    """Yield the changes that stand near each other, with the equal lines around them."""
+    group: list[Opcode] = []
+    last = len(opcodes) - 1
+    for number, (tag, i1, i2, j1, j2) in enumerate(opcodes):
+        if tag != "equal":
+            group.append((tag, i1, i2, j1, j2))
+            continue
+        if number == 0:
+            i1, j1 = max(i1, i2 - context), max(j1, j2 - context)
+        elif number == last:
+            i2, j2 = min(i2, i1 + context), min(j2, j1 + context)
+        elif i2 - i1 > 2 * context:
+            group.append((tag, i1, min(i2, i1 + context), j1, min(j2, j1 + context)))
+            yield group
+            group = []
+            i1, j1 = max(i1, i2 - context), max(j1, j2 - context)
+        group.append((tag, i1, i2, j1, j2))
+    if any(tag != "equal" for tag, *_ in group):
+        yield group
 
 
 def _range(start: int, stop: int) -> str:
