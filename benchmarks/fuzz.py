@@ -16,8 +16,11 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
+import importlib.util
 import json
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -41,6 +44,8 @@ LARGEST = 40_000
 DEEP = 8
 """One execution in this many looks at every form of output, at every item, and asks git."""
 
+_UNREACHED = re.compile(r"__main__|\.cli|\.review|catalog\.(mine|interp|source|hints|plain|objects)")
+"""Modules that no file's bytes reach."""
 _TELLING = re.compile(r"compose|values|Chart|kustom|requirements|pyproject|setup|lock")
 
 Files = dict[str, bytes]
@@ -295,8 +300,6 @@ def turn(out: Path, host: str, seconds: float, arguments: argparse.Namespace, se
 
 
 def can_guide() -> bool:
-    import importlib.util
-
     return importlib.util.find_spec("atheris") is not None
 
 
@@ -306,13 +309,11 @@ def run_child(arguments: argparse.Namespace) -> int:
         import atheris
 
         with atheris.instrument_imports(include=["vllm_migrate"], enable_loader_override=False):
-            import vllm_migrate.cli
-            import vllm_migrate.hosts
-            import vllm_migrate.units
+            import vllm_migrate
 
-            for name in vllm_migrate.hosts.HOSTS:
-                vllm_migrate.hosts.host(name)
-            import properties  # noqa: F401
+            for module in pkgutil.walk_packages(vllm_migrate.__path__, "vllm_migrate."):
+                if not _UNREACHED.search(module.name):
+                    importlib.import_module(module.name)
     pools = read_pools(arguments.corpus)
     child = Child(arguments.out, arguments.child, pools, arguments.seed)
     if guided:
