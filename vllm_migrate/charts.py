@@ -61,6 +61,8 @@ def _is_values(chart: str, path: str) -> bool:
 def _below(root: Path, top: str, skipped: frozenset[str]) -> list[str]:
     out: list[str] = []
     base = root / top if top else root
+    if not discover.names_inside(root, top):
+        return []
     for folder, folders, files in os.walk(base):
         here = os.path.relpath(folder, base).replace(os.sep, "/")
         deep = 0 if here == "." else here.count("/") + 1
@@ -164,10 +166,9 @@ def _read(planner: Planner, folder: str) -> Chart:
             made.values[path] = values
     schema = source(posixpath.join(folder, "values.schema.json"))
     made.schema = schema.text if schema is not None else ""
-    charts = root / folder / "charts"
     about = source(posixpath.join(folder, "Chart.yaml"))
     named = re.findall(r"(?m)^[- \t]+(?:name|alias):[ \t]*[\"']?([\w.-]+)", about.text if about is not None else "")
-    inner = [p.name for p in charts.iterdir()] if charts.is_dir() else []
+    inner = discover.names_inside(root, posixpath.join(folder, "charts"))
     made.foreign = frozenset(("global", *named, *inner))
     return made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, Any
 from vllm_migrate.config import Config, ConfigError, from_mapping
 from vllm_migrate.lazy import regex
 from vllm_migrate.paths import schemas_dir
+from vllm_migrate.plainfile import read_file
 
 if TYPE_CHECKING:
     from vllm_migrate.schemacheck import Place
 
 YAML_NAME = ".vllm-migrate.yaml"
+_LARGEST = 1 << 20
+_LONGEST = 1_000
+_DEEPEST = 30
+_MOST = 20_000
 _TABLE = "vllm-migrate"
 
 
@@ -29,15 +34,25 @@ def find(folder: Path) -> Path | None:
 
 def _holds_config(path: Path) -> bool:
     if path.name == YAML_NAME:
-        return path.is_file()
+        return os.path.lexists(path)
+    if path.is_symlink() and not _inside(path, path.parent):
+        return False
     try:
-        raw = path.read_bytes()
+        raw = read_file(path, _LARGEST)
     except OSError:
         return False
     # A cheap look first: most pyproject files say nothing about this tool and need no parser.
     if _TABLE.encode() not in raw or b"tool" not in raw:
         return False
     return _TABLE in _tool_tables(_toml(path, raw))
+
+
+def _inside(path: Path, folder: Path) -> bool:
+    """Tell whether what a path leads to lies in a folder."""
+    try:
+        return folder.resolve() in path.resolve().parents
+    except (OSError, RuntimeError, ValueError):
+        return False
 
 
 def load(path: Path, *, named: bool = False) -> Config:
@@ -48,8 +63,10 @@ def load(path: Path, *, named: bool = False) -> Config:
     Raises ConfigError naming the file, and the key and line where they are known, for a file that cannot
     be read, does not parse, or does not fit the schema.
     """
+    if not named and path.is_symlink() and not _inside(path, path.parent):
+        raise ConfigError(f"{path}: a symbolic link out of {path.parent}; --config {path} allows that")
     try:
-        raw = path.read_bytes()
+        raw = read_file(path, _LARGEST)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     if path.suffix == ".toml":
@@ -59,7 +76,10 @@ def load(path: Path, *, named: bool = False) -> Config:
     from vllm_migrate.schemacheck import problems
 
     schema = json.loads((schemas_dir() / "config.schema.json").read_text(encoding="utf-8"))
-    found = problems(schema, data)
+    try:
+        found = problems(schema, data)
+    except RecursionError:
+        raise ConfigError(f"{path}: nested too deeply") from None
     if found:
         lines = []
         for place, message in found:
@@ -67,7 +87,7 @@ def load(path: Path, *, named: bool = False) -> Config:
             where = f"{path}:{line_of(place)}"
             lines.append(f"{where}: {key}: {message}" if key else f"{where}: {message}")
         raise ConfigError("\n".join(lines))
-    base = path.resolve().parent
+    base = path.resolve().parent if named else path.parent.resolve()
     if not named:
         _stay_inside(path, data, base, line_of)
     return from_mapping(data, base, path)
@@ -81,11 +101,7 @@ def _stay_inside(path: Path, data: dict[str, Any], base: Path, line_of: Callable
     for key in _FILES:
         names = data.get(key, ())
         for name in (names,) if isinstance(names, str) else names:
-            try:
-                inside = base in (base / name).resolve().parents
-            except (OSError, RuntimeError, ValueError):
-                inside = False
-            if not inside:
+            if not _inside(base / name, base):
                 where = f"{path}:{line_of((key,))}: {key}"
                 raise ConfigError(f"{where}: {name!r} lies outside {base}; --config {path} allows that")
 
@@ -98,19 +114,13 @@ def _decode(path: Path, raw: bytes) -> str:
 
 
 def _toml(path: Path, raw: bytes) -> dict[str, Any]:
-    import sys
+    from vllm_migrate.tomltext import TomlError, loads
 
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        return tomllib.loads(_decode(path, raw))
-    except tomllib.TOMLDecodeError as error:
-        # The parser's message ends with the place: "... (at line 1, column 18)".
-        at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
-        where, what = (f"{path}:{at.group(1)}", str(error)[: at.start()]) if at else (str(path), str(error))
-        raise ConfigError(f"{where}: not TOML: {what}") from None
+        return loads(_decode(path, raw))
+    except TomlError as error:
+        where = f"{path}:{error.line}" if error.line is not None else str(path)
+        raise ConfigError(f"{where}: not TOML: {error}") from None
 
 
 def _tool_tables(data: dict[str, Any]) -> dict[str, Any]:
@@ -173,14 +183,17 @@ def _yaml_table(path: Path, raw: bytes) -> tuple[Any, Callable[[Place], int]]:
 
     text = _decode(path, raw)
     try:
+        _guard(path, text)
         tree = YAML(typ="rt").load(text)
         plain = YAML(typ="safe", pure=True).load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark is not None else 1
         raise ConfigError(f"{path}:{line}: not YAML: {error.problem or error.context}") from None
-    except YAMLError as error:
-        raise ConfigError(f"{path}: not YAML: {error}") from None
+    except ConfigError:
+        raise
+    except (YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ConfigError(f"{path}: not YAML: {str(error) or 'nested too deeply'}") from None
 
     def line_of(place: Place) -> int:
         node: Any = tree
@@ -195,3 +208,37 @@ def _yaml_table(path: Path, raw: bytes) -> tuple[Any, Callable[[Place], int]]:
         return line
 
     return ({} if plain is None else plain), line_of
+
+
+def _guard(path: Path, text: str) -> None:
+    """Raise ConfigError for a text that says more than it holds: aliases of aliases, depth, endless numbers."""
+    from ruamel.yaml import YAML
+
+    sizes: dict[str, int] = {}
+    open_: list[tuple[str, int]] = []
+    total = 0
+    for event in YAML(typ="safe", pure=True).parse(text):
+        kind = type(event).__name__
+        anchor = getattr(event, "anchor", None) or ""
+        trouble = ""
+        if kind == "AliasEvent":
+            total += sizes.get(anchor, 1)
+            if any(anchor == name for name, _ in open_):
+                trouble = f"*{anchor} stands inside of what it names"
+        elif kind == "ScalarEvent":
+            total += 1
+            sizes[anchor] = 1
+            if event.style is None and len(event.value) > _LONGEST:
+                trouble = f"a value of {len(event.value)} characters"
+        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
+            open_.append((anchor, total))
+            total += 1
+            if len(open_) > _DEEPEST:
+                trouble = "nested too deeply"
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+            name, before = open_.pop()
+            sizes[name] = total - before
+        if not trouble and total > _MOST:
+            trouble = f"more than {_MOST} values"
+        if trouble:
+            raise ConfigError(f"{path}:{event.start_mark.line + 1}: {trouble}")

@@ -14,6 +14,7 @@ from vllm_migrate.config import Config
 from vllm_migrate.gitignore import Ignores, add, chain_above, relative
 from vllm_migrate.globs import path_matches
 from vllm_migrate.lazy import dataclass
+from vllm_migrate.plainfile import read_file
 from vllm_migrate.progress import Step, silent
 from vllm_migrate.speaks import Speaks
 
@@ -39,7 +40,10 @@ _BINARY = frozenset(
 _NAME = attrgetter("name")
 _HEAD = 1 << 16
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_UNFINISHED = ".vllm-migrate-"
+"""What the writing leaves behind where it is killed begins like this."""
 _LARGEST = 16 << 20
+_DEEPEST = 200
 
 
 class PathError(ValueError):
@@ -135,6 +139,9 @@ class Walk:
         if name and self._excludes(name):
             self.notices.append(f"{path}: left out, the configuration excludes it")
             return
+        if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+            # A pipe or a device may never end.
+            raise PathError(f"{path}: not a regular file")
         if stat.S_ISDIR(mode):
             if not os.access(here, os.R_OK | os.X_OK):
                 raise PathError(f"{path}: Permission denied")
@@ -157,6 +164,9 @@ class Walk:
         return any(path_matches(pattern, name) for pattern in self._excluded)
 
     def _folder(self, folder: str, ignores: Ignores | None) -> Iterator[tuple[str, bytes]]:
+        if folder.count(os.sep) - self._prefix.count(os.sep) > _DEEPEST:
+            self.notices.append(f"{self.name(folder)}: left out, {_DEEPEST} folders deep")
+            return
         try:
             with os.scandir(folder) as listing:
                 entries = sorted(listing, key=_NAME)
@@ -180,7 +190,7 @@ class Walk:
                         yield from self._folder(entry.path, ignores)
                 elif entry.is_file(follow_symlinks=False):
                     # Asked last: few files get this far, and matching patterns is slow.
-                    if not self._speaks_of_it(entry.path, named=False):
+                    if not self._speaks_of_it(entry.path, named=False) or entry.name.startswith(_UNFINISHED):
                         continue
                     name = self.name(entry.path)
                     if self._excludes(name):
@@ -234,7 +244,8 @@ class Walk:
                     return False
                 os.lseek(stream, 0, os.SEEK_SET)
                 with open(stream, "rb", closefd=False, buffering=0) as whole:
-                    head = whole.readall()
+                    # No more than was there: a file may grow while it is read.
+                    head = whole.read(size) or b""
         finally:
             os.close(stream)
         if self._speaks(head):
@@ -262,11 +273,19 @@ def read_inside(root: Path, name: str) -> bytes | None:
     base = root.resolve()
     try:
         path = (base / name).resolve(strict=True)
-        if base not in path.parents or not path.is_file():
-            return None
-        return path.read_bytes()
+        return read_file(path, _LARGEST) if base in path.parents else None
     except (OSError, RuntimeError, ValueError):
         return None
+
+
+def names_inside(root: Path, name: str) -> list[str]:
+    """Return the names in a folder, sorted; none where it is no folder, or lies outside the root."""
+    base = root.resolve()
+    try:
+        path = (base / name).resolve(strict=True)
+        return sorted(os.listdir(path)) if base == path or base in path.parents else []
+    except (OSError, RuntimeError, ValueError):
+        return []
 
 
 def walk(paths: Sequence[Path], root: Path, config: Config) -> Iterator[tuple[str, bytes]]:

@@ -110,14 +110,7 @@ class Tree:
             self.folder(name)
 
     def _look(self, name: str) -> None:
-        import os
-
-        here = self.root / name if name else self.root
-        try:
-            entries = sorted(os.listdir(here))
-        except OSError:
-            return
-        for entry in entries:
+        for entry in discover.names_inside(self.root, name):
             path = f"{name}/{entry}" if name else entry
             if path in self.files or not _may_pin(entry):
                 continue
@@ -187,13 +180,8 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
             return None
 
     def names(folder: str) -> list[str]:
-        import os
-
         joined = beside(folder)
-        try:
-            return [] if joined is None else sorted(os.listdir(root / joined))
-        except OSError:
-            return []
+        return [] if joined is None else discover.names_inside(root, joined)
 
     context = HostContext(source.path, sibling_reader=sibling, sibling_names=names)
     try:

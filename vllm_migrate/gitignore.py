@@ -28,20 +28,18 @@ def git_folder(top: Path) -> Path | None:
     if git.is_dir():
         return git
     # A linked work tree or a submodule: the file names the folder that stands in.
-    try:
-        text = git.read_text(encoding="utf-8", errors="surrogateescape").strip()
-    except OSError:
+    raw = read_plain(git, _LARGEST)
+    if raw is None:
         return None
+    text = raw.decode("utf-8", "surrogateescape").strip()
     folder = top / text.removeprefix("gitdir:").strip()
     return folder if text.startswith("gitdir:") and folder.is_dir() else None
 
 
 def git_common(folder: Path) -> Path:
     """Return what the work trees of one repository share: settings, objects. folder: of one of them."""
-    try:
-        return folder / (folder / "commondir").read_text(encoding="utf-8", errors="surrogateescape").strip()
-    except OSError:
-        return folder
+    raw = read_plain(folder / "commondir", _LARGEST)
+    return folder if raw is None else folder / raw.decode("utf-8", "surrogateescape").strip()
 
 
 def _exclude_file(top: Path) -> Path | None:

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from vllm_migrate.gitignore import git_common, git_folder
+from vllm_migrate.plainfile import read_file, read_plain
 
 _STAT, _SHA1, _SHA256 = 40, 20, 32
+_LARGEST = 1 << 30
 _EXTENDED, _NAME = 0x4000, 0x0FFF
 
 
@@ -29,17 +31,15 @@ def index(top: Path) -> dict[str, bytes] | None:
     """Return the object name of each path of the index; None where there is none that can be read."""
     folder = git_folder(top)
     try:
-        raw = (folder / "index").read_bytes() if folder is not None else b""
+        raw = read_file(folder / "index", _LARGEST) if folder is not None else b""
         return _entries(raw, _SHA256 if folder is not None and _is_sha256(folder) else _SHA1)
     except (OSError, ValueError, IndexError):
         return None
 
 
 def _is_sha256(folder: Path) -> bool:
-    try:
-        text = (git_common(folder) / "config").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
+    raw = read_plain(git_common(folder) / "config", _LARGEST)
+    text = (raw or b"").decode("utf-8", "replace")
     return re.search(r"(?im)^[ \t]*objectformat[ \t]*=[ \t]*sha256[ \t]*\r?$", text) is not None
 
 
@@ -85,7 +85,7 @@ def _offset(raw: bytes, at: int) -> tuple[int, int]:
 def _same(held: dict[str, bytes], top: Path, path: Path) -> bool:
     try:
         name = held.get(path.relative_to(top).as_posix())
-        raw = path.read_bytes()
+        raw = read_file(path, _LARGEST)
     except (OSError, ValueError):
         return False
     if name is None:

@@ -28,7 +28,11 @@ def read_file(path: str | Path, most: int, *, follow: bool = True) -> bytes:
     with open(os.open(path, flags), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise _odd(path)
-        raw = stream.read(most + 1)
+        size = os.fstat(stream.fileno()).st_size
+        # The size may be wrong: some files grow, and those of /proc say nothing of it.
+        raw = stream.read(min(size, most) + 1)
+        while len(raw) > size and len(raw) <= most and (more := stream.read(1 << 20)):
+            raw += more
     if len(raw) > most:
         raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
     return raw

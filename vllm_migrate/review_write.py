@@ -10,6 +10,7 @@ from vllm_migrate.findings import Choice, Cluster, Report
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.output._located import after, sources
 from vllm_migrate.output._unified import lines_of
+from vllm_migrate.plainfile import read_file
 from vllm_migrate.review_state import EDIT, Answer
 from vllm_migrate.runs import Job, read_report
 from vllm_migrate.text import Edit, OverlapError, Source
@@ -40,7 +41,7 @@ class Outcome:
 def current(job: Job, path: str) -> bytes | None:
     """Return the bytes of a file of the run as they are now, None where it cannot be read."""
     try:
-        return (job.root / path).read_bytes()
+        return read_file(job.root / path, 1 << 40, follow=False)
     except OSError:
         return None
 

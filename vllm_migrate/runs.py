@@ -135,6 +135,14 @@ def _unkept(job: Job, paths: list[Path]) -> list[str]:
     return [relative_name(path, job.root) for path in changed(top, paths)] if top is not None else []
 
 
+def _is_read_by_others(path: str) -> bool:
+    """Tell whether a file only gives values that others use.
+
+    It is written after them: where a run is killed in between, what is left over is a value that nothing uses.
+    """
+    return "templates" not in path.split("/") and path.endswith((".yaml", ".yml", ".env", ".tfvars"))
+
+
 def write_fixes(job: Job, report: Report) -> bool:
     """Write the files a report holds new text for; returns whether one could not be written.
 
@@ -142,7 +150,7 @@ def write_fixes(job: Job, report: Report) -> bool:
     """
     texts = {
         job.root / file.path: (file.source.raw, file.fixed.raw)
-        for file in sorted(report.files, key=lambda f: f.path)
+        for file in sorted(report.files, key=lambda f: (_is_read_by_others(f.path), f.path))
         if file.source is not None and file.fixed is not None
     }
     if not texts:
@@ -156,7 +164,12 @@ def write_fixes(job: Job, report: Report) -> bool:
     if unkept:
         job.say([f"Git does not have {some(unkept, _NAMED)} as they are: these fixes are written into other changes"])
     together = [{job.root / path for path, _ in fix.edits} for file in report.files for fix in file.applied]
+    linked = write.other_names(texts)
     refused = write.replace_all(texts, together, job.root)
+    linked = [path for path in linked if path not in refused]
+    if linked:
+        names = some([relative_name(path, job.root) for path in linked], _NAMED)
+        job.say([f"other names (hard links) of {names} keep the old text"])
     job.note([f"error: {reason}" for reason in refused.values()])
     for file in report.files:
         if job.root / file.path in refused:

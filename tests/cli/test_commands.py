@@ -118,14 +118,14 @@ def test_a_file_that_cannot_be_written_does_not_stop_the_others(
 
     (here / "a.sh").write_bytes(BAD)
     (here / "b.sh").write_bytes(BAD)
-    real = write.replace
+    real = write.prepare
 
-    def replace(path: Path, *rest: bytes, **named: Path) -> None:
+    def prepare(path: Path, *rest: bytes, **named: Path) -> tuple[Path, str]:
         if path.name == "a.sh":
             raise write.WriteError(f"{path}: read-only, not written")
-        real(path, *rest, **named)
+        return real(path, *rest, **named)
 
-    monkeypatch.setattr(write, "replace", replace)
+    monkeypatch.setattr(write, "prepare", prepare)
     ran = run("fix")
     assert ran.status == 2
     assert "a.sh: read-only" in ran.err

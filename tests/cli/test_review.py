@@ -237,17 +237,17 @@ def test_a_file_that_changes_before_it_is_written_is_asked_about_again(
 def test_what_cannot_be_written_is_kept_and_told(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from vllm_migrate import write
 
-    real = write.replace
+    real = write.prepare
 
-    def replace(path: Path, *rest: bytes, **named: Path) -> None:
+    def prepare(path: Path, *rest: bytes, **named: Path) -> None:
         raise write.WriteError(f"{path}: read-only, not written")
 
-    monkeypatch.setattr(write, "replace", replace)
+    monkeypatch.setattr(write, "prepare", prepare)
     ran = run("review", stdin=b"y\nn\nn\ny\n")
     assert ran.status == 2
     assert "a.sh: read-only, not written" in ran.err
     assert file.read_bytes() == TEXT
-    monkeypatch.setattr(write, "replace", real)
+    monkeypatch.setattr(write, "prepare", real)
     assert run("review", stdin=b"y\n").status == 1
     assert file.read_bytes() == TEXT.replace(b" --swap-space 4", b"")
 

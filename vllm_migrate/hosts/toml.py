@@ -18,6 +18,7 @@ from vllm_migrate.launch import Launch, find_launch, launchers
 from vllm_migrate.lazy import regex
 from vllm_migrate.model import CannotRender, InsertText, Item, Pin, Problem, Reading, Site, Word, fill
 from vllm_migrate.text import Edit, Region, Span
+from vllm_migrate.tomltext import many_parts
 
 NAME = "toml"
 
@@ -80,6 +81,9 @@ def _syntax_error(text: str) -> tuple[str, int] | None:
         import tomllib
     else:
         import tomli as tomllib
+    many = many_parts(text)
+    if many is not None:
+        return "not read: a key of too many parts", many
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -89,6 +93,8 @@ def _syntax_error(text: str) -> tuple[str, int] | None:
             lines = text.split("\n")
             offset = sum(len(line) + 1 for line in lines[: int(match[1]) - 1]) + int(match[2]) - 1
         return f"not valid TOML: {error}", min(offset, len(text))
+    except ValueError:
+        return "not read: a number of too many digits", 0
     return None
 
 
