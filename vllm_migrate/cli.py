@@ -275,7 +275,7 @@ def explain(what: str, config_path: Path | None) -> int:
     from vllm_migrate.discover import find_root
     from vllm_migrate.explain import explanation
 
-    _out(explanation(what, _config(find_root(()), config_path)))
+    _out(_readable(explanation(what, _config(find_root(()), config_path))))
     return 0
 
 
@@ -479,8 +479,20 @@ def _watched() -> Line | None:
     return Line(sys.stderr) if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else None
 
 
+def _readable(text: str) -> str:
+    """Return text for people, some of it from data that a repository may bring, without what steers a terminal."""
+    from vllm_migrate.output._paint import plain
+
+    return "\n".join("\t".join(map(plain, line.split("\t"))) for line in text.split("\n"))
+
+
 def _out(text: str) -> None:
-    """Write the result as the bytes it is: line ends are part of a patch."""
+    """Write the result as the bytes it is: line ends are part of a patch.
+
+    A patch that goes to a terminal is only looked at.
+    """
+    if text.startswith("diff --git ") and sys.stdout.isatty():
+        text = _readable(text)
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:
         sys.stdout.write(text)
@@ -491,8 +503,11 @@ def _out(text: str) -> None:
 
 
 def _note(lines: Iterable[str]) -> None:
+    """Write lines for people; a name with a line break or a terminal's own signs in it steers nothing."""
+    from vllm_migrate.output._paint import spoken
+
     for line in lines:
-        click.echo(line.encode("utf-8", "replace").decode("utf-8"), err=True)
+        click.echo(spoken(line), err=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -516,24 +531,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        _note([_told(error)])
+        _note(_told(error))
         return FAILED
     return status if isinstance(status, int) else 0
 
 
-def _told(error: Exception) -> str:
+def _told(error: Exception) -> Sequence[str]:
     """Return an error in words: its own where it is one of this package's, else a request to report it."""
     if type(error).__module__.startswith("vllm_migrate."):
-        return f"error: {error}"
+        first, *more = getattr(error, "lines", ()) or (str(error),)
+        return [f"error: {first}", *more]
     if os.environ.get("VLLM_MIGRATE_TRACEBACK"):
         import traceback
 
-        return "".join(traceback.format_exception(error)).rstrip()
+        return "".join(traceback.format_exception(error)).splitlines()
     if isinstance(error, OSError) and error.strerror:
-        return f"error: {error.filename}: {error.strerror}" if error.filename else f"error: {error.strerror}"
+        return [f"error: {error.filename}: {error.strerror}" if error.filename else f"error: {error.strerror}"]
     return (
-        f"error: something went wrong inside vllm-migrate: {type(error).__name__}: {error}\n"
-        "Please report it; VLLM_MIGRATE_TRACEBACK=1 shows where."
+        f"error: something went wrong inside vllm-migrate: {type(error).__name__}: {error}",
+        "Please report it; VLLM_MIGRATE_TRACEBACK=1 shows where.",
     )
 
 

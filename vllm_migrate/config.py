@@ -17,7 +17,11 @@ from vllm_migrate.lazy import dataclass
 
 
 class ConfigError(ValueError):
-    """A configuration cannot be used; the message names the file, the line and the key."""
+    """A configuration cannot be used; the message names the file, the line and the key. lines: of the message."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = lines
 
 
 @dataclass(frozen=True)

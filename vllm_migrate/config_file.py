@@ -86,7 +86,7 @@ def load(path: Path, *, named: bool = False) -> Config:
             key = ".".join(str(p) for p in place)
             where = f"{path}:{line_of(place)}"
             lines.append(f"{where}: {key}: {message}" if key else f"{where}: {message}")
-        raise ConfigError("\n".join(lines))
+        raise ConfigError(*lines)
     base = path.resolve().parent if named else path.parent.resolve()
     if not named:
         _stay_inside(path, data, base, line_of)

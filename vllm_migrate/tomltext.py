@@ -11,7 +11,7 @@ from vllm_migrate.lazy import regex
 _MANY_PARTS = regex(r"(?:[\"']?[\w-]{0,80}[\"']?[ \t]{0,9}\.[ \t]{0,9}){80}")
 _AT = regex(r" \(at line (\d+), column \d+\)$")
 _LONG = regex(r"[0-9_]{4301,}")
-_MARK = regex(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|[\[\]{}]')
+_MARK = regex(r'"(?:[^"\\\n]|\\.){0,4000}"|\'[^\'\n]{0,4000}\'|[\[\]{}]')
 
 
 class TomlError(ValueError):

@@ -33,6 +33,12 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
 
 
+def spoken(text: str) -> str:
+    """Return a line of text that is plain, and that no build server takes for a command (`::error::`)."""
+    text = plain(text)
+    return f"./{text.lstrip()}" if text.lstrip().startswith("::") else text
+
+
 def width(text: str) -> int:
     """Return how many cells of a terminal a text takes."""
     if text.isascii():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
 from vllm_migrate.output._located import clickable, located
-from vllm_migrate.output._paint import SEVERITY_STYLES, Paint, plain
+from vllm_migrate.output._paint import SEVERITY_STYLES, Paint, plain, spoken
 
 
 def render(report: Report, settings: Config) -> str:
@@ -15,7 +15,7 @@ def render(report: Report, settings: Config) -> str:
     lines = []
     for place in located(report):
         finding = place.finding
-        where = f"{clickable(plain(finding.path), report)}:{place.line}:{place.column}"
+        where = f"{spoken(clickable(plain(finding.path), report))}:{place.line}:{place.column}"
         code = paint(SEVERITY_STYLES[finding.severity], finding.code)
         star = " [*]" if settings.takes(finding) else ""
         target = f" ({finding.to})" if several else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
 from vllm_migrate.output._located import located, repository_prefix
+from vllm_migrate.output._paint import plain
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
@@ -32,6 +33,7 @@ def render(report: Report, settings: Config) -> str:
 
 
 def _data(text: str) -> str:
+    text = "".join(c if c in "\r\n" else plain(c) for c in text)
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -8,9 +8,10 @@ from vllm_migrate.config import Config
 from vllm_migrate.findings import Report
 from vllm_migrate.lazy import regex
 from vllm_migrate.output._located import Located, located_in
+from vllm_migrate.output._paint import plain
 
-# What XML 1.0 has no way to write.
-_ILLEGAL = regex("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What XML 1.0 has no way to write, and what steers who shows it.
+_ILLEGAL = regex("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u007f-\u009f\u2028-\u202e\u2066-\u2069]")
 
 
 def render(report: Report, settings: Config) -> str:
@@ -36,7 +37,7 @@ def _case(place: Located, settings: Config) -> str:
     finding = place.finding
     name = _attribute(f"{finding.code} {finding.subject}")
     start = f'  <testcase name={name} classname={_attribute(finding.path)} line="{place.line}">\n'
-    body = f"{finding.path}:{place.line}:{place.column}: {finding.severity}: {finding.message}"
+    body = f"{plain(finding.path)}:{place.line}:{place.column}: {finding.severity}: {finding.message}"
     if finding.help:
         body += f"\n{finding.help}"
     if settings.fails(finding.severity):

@@ -11,6 +11,7 @@ from vllm_migrate.findings import Report
 from vllm_migrate.lazy import regex
 from vllm_migrate.output._effect import TITLES, Effect, effect
 from vllm_migrate.output._located import Located, located
+from vllm_migrate.output._paint import plain
 from vllm_migrate.output._summary import number
 
 _MOST = 100
@@ -94,7 +95,7 @@ def code(value: str) -> str:
     >>> code("a`b")
     '`` a`b ``'
     """
-    value = " ".join(value.split()) or " "
+    value = plain(" ".join(value.split())) or " "
     longest = max((len(run) for run in re.findall(r"`+", value)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if longest else ""
@@ -107,4 +108,4 @@ def text(value: str) -> str:
     >>> text("a *b* <c>")
     'a \\\\*b\\\\* \\\\<c\\\\>'
     """
-    return _SPECIAL.sub(r"\\\1", " ".join(value.split()))
+    return _SPECIAL.sub(r"\\\1", plain(" ".join(value.split())))
