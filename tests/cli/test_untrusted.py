@@ -69,7 +69,7 @@ def test_a_path_that_is_no_file_is_refused(
     assert "x.sh" in done.err
 
 
-@pytest.mark.parametrize("make", [*ODD, listener], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("make", [pipe, endless], ids=lambda f: f.__name__)
 @pytest.mark.parametrize(
     "name",
     [

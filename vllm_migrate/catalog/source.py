@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import gzip
 import re
 import tarfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
 from vllm_migrate.lazy import regex
+from vllm_migrate.plainfile import read_file
 
 _FILE_LIMIT = 8 * 1024 * 1024
 _TOTAL_LIMIT = 512 * 1024 * 1024
 _COUNT_LIMIT = 100_000
+_HEADER_LIMIT = 1 << 20
 #: What the miner can use: the package's modules and what describes a build.
 _WANTED = regex(
     r"(vllm/.+\.py|requirements[^/]*\.txt|requirements/.+\.txt|docker/.+|Dockerfile[^/]*"
@@ -25,6 +28,31 @@ _VERSIONED = regex(r"(?:vllm[-_])?v?(\d+\.\d+\.\d+(?:\.\d+)?(?:\.?(?:post|rc)\d+
 
 class MineError(Exception):
     """A source cannot be mined; the text says which file and why."""
+
+
+class _Bounded:
+    """What a packed file holds, up to a limit: a small one may unpack to any size."""
+
+    def __init__(self, stream: gzip.GzipFile, path: Path) -> None:
+        self._stream, self._path, self._left = stream, path, _TOTAL_LIMIT
+
+    def read(self, size: int) -> bytes:
+        raw = self._stream.read(size)
+        self._left -= len(raw)
+        if self._left < 0:
+            raise MineError(f"{self._path}: holds more than {_TOTAL_LIMIT >> 20} MiB")
+        return raw
+
+
+class _Header(tarfile.TarInfo):
+    """A header of a tar archive; one whose name or attributes would fill the memory is refused."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
+        made = super().frombuf(buf, encoding, errors)
+        if made.type not in tarfile.REGULAR_TYPES and made.size > _HEADER_LIMIT:
+            raise MineError(f"a header of {made.size} bytes in the archive")
+        return made
 
 
 class Tree:
@@ -41,6 +69,10 @@ class Tree:
             self.kind = "tree"
             self._root = _find_root(path)
             self._names = set(_walk(self._root))
+        elif path.exists() and not path.is_file():
+            raise MineError(f"{path}: neither a folder nor a file")
+        elif path.is_file() and path.stat().st_size > _TOTAL_LIMIT:
+            raise MineError(f"{path}: larger than {_TOTAL_LIMIT >> 20} MiB")
         elif path.name.endswith((".tar.gz", ".tgz")):
             self.kind = "sdist"
             self._names = set(self._read_tar(path))
@@ -68,9 +100,10 @@ class Tree:
             if self.kind != "tree" or name not in self._names:
                 return ""
             file = self._root / name
-            if file.stat().st_size > _FILE_LIMIT:
-                raise MineError(f"{file}: larger than {_FILE_LIMIT} bytes")
-            self._texts[name] = file.read_text(encoding="utf-8", errors="replace")
+            try:
+                self._texts[name] = read_file(file, _FILE_LIMIT).decode("utf-8", "replace")
+            except OSError as error:
+                raise MineError(f"{file}: {error.strerror or error}") from error
         return self._texts[name]
 
     def parse(self, name: str) -> ast.Module:
@@ -87,26 +120,31 @@ class Tree:
 
     def _read_tar(self, path: Path) -> list[str]:
         names: list[str] = []
-        total = 0
         try:
-            with tarfile.open(path, "r:gz") as archive:
-                for count, member in enumerate(archive):
-                    if count > _COUNT_LIMIT:
-                        raise MineError(f"{path}: more than {_COUNT_LIMIT} files")
-                    name = _inner(member.name)
-                    if not member.isfile() or name is None:
-                        continue  # links and devices of an archive are never followed
-                    names.append(name)
-                    if not _WANTED.fullmatch(name):
-                        continue
-                    total += member.size
-                    if member.size > _FILE_LIMIT or total > _TOTAL_LIMIT:
-                        raise MineError(f"{path}: {member.name}: too large")
-                    stream = archive.extractfile(member)
-                    data = stream.read(_FILE_LIMIT + 1) if stream is not None else b""
-                    self._texts[name] = data.decode("utf-8", errors="replace")
-        except (tarfile.TarError, OSError, EOFError) as error:
-            raise MineError(f"{path}: not a readable archive: {error}") from error
+            # Read from front to back: what is passed over counts too, and a size that is a lie changes nothing.
+            with gzip.open(path) as packed:
+                bounded = _Bounded(packed, path)
+                with tarfile.open(fileobj=bounded, mode="r|", tarinfo=_Header) as archive:  # type: ignore[call-overload]
+                    for count, member in enumerate(archive):
+                        if count > _COUNT_LIMIT:
+                            raise MineError(f"{path}: more than {_COUNT_LIMIT} files")
+                        name = _inner(member.name)
+                        if not member.isfile() or name is None:
+                            continue  # links and devices of an archive are never followed
+                        names.append(name)
+                        if not _WANTED.fullmatch(name):
+                            continue
+                        if member.size > _FILE_LIMIT:
+                            raise MineError(f"{path}: {member.name}: too large")
+                        stream = archive.extractfile(member)
+                        data = stream.read(_FILE_LIMIT + 1) if stream is not None else b""
+                        self._texts[name] = data.decode("utf-8", errors="replace")
+                while bounded.read(1 << 16):
+                    pass  # the sum that tells whether it is whole stands at the end
+        except MineError:
+            raise
+        except Exception as error:  # each part of an archive is damaged in its own way
+            raise MineError(f"{path}: not a readable archive: {error or type(error).__name__}") from error
         return names
 
     def _read_zip(self, path: Path) -> list[str]:
@@ -130,8 +168,10 @@ class Tree:
                     if len(data) > _FILE_LIMIT or total > _TOTAL_LIMIT:
                         raise MineError(f"{path}: {name}: too large")
                     self._texts[name] = data.decode("utf-8", errors="replace")
-        except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
-            raise MineError(f"{path}: not a readable archive: {error}") from error
+        except MineError:
+            raise
+        except Exception as error:  # each part of an archive is damaged in its own way
+            raise MineError(f"{path}: not a readable archive: {error or type(error).__name__}") from error
         return names
 
     def version(self) -> str | None:
@@ -179,7 +219,7 @@ def _walk(root: Path) -> list[str]:
                 continue
             if entry.is_dir():
                 todo.append(entry)
-            else:
+            elif entry.is_file():
                 names.append(entry.relative_to(root).as_posix())
         if len(names) > _COUNT_LIMIT:
             raise MineError(f"{root}: more than {_COUNT_LIMIT} files")
