@@ -129,10 +129,14 @@ def _unkept(job: Job, paths: list[Path]) -> list[str]:
     from vllm_migrate.gitignore import git_top
     from vllm_migrate.gitindex import changed
 
-    top = git_top(job.root)
-    if top is None and job.require_clean and paths:
+    tops: dict[Path | None, list[Path]] = {}
+    for path in paths:
+        # A submodule keeps an index of its own.
+        tops.setdefault(git_top(path.parent), []).append(path)
+    if None in tops and job.require_clean:
         raise NotClean(f"nothing written: {job.root} is no work tree of Git")
-    return [relative_name(path, job.root) for path in changed(top, paths)] if top is not None else []
+    found = [p for top, inside in tops.items() if top is not None for p in changed(top, inside)]
+    return [relative_name(path, job.root) for path in sorted(found)]
 
 
 def _is_read_by_others(path: str) -> bool:

@@ -80,3 +80,52 @@ def test_require_clean_needs_git(real: Run, here: Path) -> None:
     (here / "a.sh").write_text(STALE)
     assert real("fix", "--to", "0.33.0", "--require-clean", ".").status == 2
     assert (here / "a.sh").read_text() == STALE
+
+
+def test_a_submodule_has_its_own_index(real: Run, here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    part = tmp_path_factory.mktemp("part")
+    git(part, "init", "-q")
+    (part / "b.sh").write_text(STALE)
+    git(part, "add", "-A")
+    git(part, "commit", "-qm", "all")
+    git(here, "init", "-q")
+    (here / "a.sh").write_text(STALE)
+    git(here, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(part), "part")
+    git(here, "add", "-A")
+    git(here, "commit", "-qm", "all")
+    assert real("fix", "--to", "0.33.0", "--require-clean", ".").status == 0
+    assert (here / "part/b.sh").read_text() == "vllm serve m\n"
+    (here / "part/b.sh").write_text("# mine\n" + STALE)
+    done = real("fix", "--to", "0.33.0", "--require-clean", ".")
+    assert (done.status, "part/b.sh" in done.err) == (2, True)
+
+
+def test_before_the_first_commit_what_is_staged_is_kept(real: Run, here: Path) -> None:
+    git(here, "init", "-q")
+    for name in ("a.sh", "b.sh"):
+        (here / name).write_text(STALE)
+    git(here, "add", "a.sh")
+    assert real("fix", "--to", "0.33.0", "--require-clean", "a.sh").status == 0
+    done = real("fix", "--to", "0.33.0", "--require-clean", ".")
+    assert (done.status, "b.sh" in done.err) == (2, True)
+    assert (here / "b.sh").read_text() == STALE
+
+
+@pytest.mark.parametrize("version", ["3", "4"])
+def test_a_sparse_index(repository: Path, version: str) -> None:
+    (repository / "other").mkdir()
+    (repository / "other/d.sh").write_text(STALE)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "more")
+    git(repository, "sparse-checkout", "set", "--cone", "--sparse-index", "deep")
+    git(repository, "update-index", "--index-version", version)
+    (repository / "a.sh").write_text("other\n")
+    paths = [repository / "a.sh", repository / "c.sh", repository / "deep/er/b.sh"]
+    assert [p.name for p in changed(repository, paths)] == ["a.sh"]
+
+
+def test_a_split_index_is_taken_for_unknown(real: Run, repository: Path) -> None:
+    git(repository, "update-index", "--split-index")
+    done = real("fix", "--to", "0.33.0", "--require-clean", ".")
+    assert done.status == 2
+    assert (repository / "a.sh").read_text() == STALE
