@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from vllm_migrate.config import Config
 from vllm_migrate.distribution import distribution
@@ -70,7 +70,45 @@ Readings = Callable[[str], Iterable[tuple[str, Reading]]]
 """Gives the readings of the files directly in a folder ("" is the root)."""
 
 
-def origin_of(site: Site, path: str, reading: Reading, config: Config, folder: Readings) -> Origin:
+class Beside:
+    """The readings around one file, for as long as that file is judged: what they say is asked once.
+
+    readings: gives those of the files directly in a folder.
+    """
+
+    def __init__(self, reading: Reading, readings: Readings) -> None:
+        self._readings = readings
+        self._said: dict[tuple[bool, str], tuple[Origin | None, list[tuple[str, Pin]]]] = {}
+        self._owned: dict[str, list[Pin]] = {}
+        for pin in reading.pins:
+            self._owned.setdefault(pin.owner, []).append(pin)
+
+    def __call__(self, folder: str) -> Iterable[tuple[str, Reading]]:
+        return self._readings(folder)
+
+    def owned(self, owner: str) -> list[Pin]:
+        """Return the pins of the file that belong to an owner."""
+        return self._owned.get(owner, []) if owner else []
+
+    def said(
+        self, path: str, here: str, config: Config, *, images: bool
+    ) -> tuple[Origin | None, list[tuple[str, Pin]]]:
+        """Return what the other files of a folder agree on, and their pins. images: whether images count."""
+        key = (images, here)
+        if key not in self._said:
+            pins = [
+                (p, pin)
+                for p, r in self(here)
+                if p != path
+                for pin in _telling(r, config)
+                if (images or pin.kind != "image") and not _of_one_deployment(p, pin)
+            ]
+            self._said[key] = _agreed(pins, config), pins
+        found, pins = self._said[key]
+        return (replace(found) if found is not None else None), pins
+
+
+def origin_of(site: Site, path: str, reading: Reading, config: Config, folder: Beside) -> Origin:
     """Return the origin of a launch: same container, same file, same folder, then upwards to the root.
 
     The examples of a document are each their own: a pin in one says nothing of the next. What a program
@@ -79,13 +117,13 @@ def origin_of(site: Site, path: str, reading: Reading, config: Config, folder: R
     """
     levels: list[Callable[[], list[tuple[str, Pin]]]] = [
         lambda: _standing(path, site.pins),
-        lambda: _standing(path, (p for p in reading.pins if site.owner and p.owner == site.owner)),
+        lambda: _standing(path, folder.owned(site.owner)),
         lambda: [] if reading.documentation or site.shown else _standing(path, reading.pins),
     ]
     return _nearest(levels, path, config, folder)
 
 
-def origin_of_file(path: str, reading: Reading, config: Config, folder: Readings) -> Origin:
+def origin_of_file(path: str, reading: Reading, config: Config, folder: Beside) -> Origin:
     """Return the release that holds for what belongs to no launch (a dependency, an import)."""
     return _nearest([lambda: _standing(path, reading.pins)], path, config, folder)
 
@@ -96,7 +134,7 @@ def _standing(path: str, pins: Iterable[Pin]) -> list[tuple[str, Pin]]:
 
 
 def _nearest(
-    levels: Sequence[Callable[[], list[tuple[str, Pin]]]], path: str, config: Config, folder: Readings
+    levels: Sequence[Callable[[], list[tuple[str, Pin]]]], path: str, config: Config, folder: Beside
 ) -> Origin:
     device = ""
     named = False
@@ -120,14 +158,7 @@ def _nearest(
         named = named or (i == 0 and len(levels) > 1 and any(private(p) for _, p in pins))
     here = posixpath.dirname(path)
     while True:
-        said = [
-            (p, pin)
-            for p, r in folder(here)
-            if p != path
-            for pin in _telling(r, config)
-            if not (named and pin.kind == "image") and not _of_one_deployment(p, pin)
-        ]
-        found = _agreed(said, config)
+        found, said = folder.said(path, here, config, images=not named)
         default = posixpath.join(here, "values.yaml")
         if found is not None and found.conflict and (here != posixpath.dirname(path) or "values" in path):
             # What a chart is installed with unless somebody says otherwise.

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from vllm_migrate.arguments import read_arguments
 from vllm_migrate.catalog import UnknownRelease
 from vllm_migrate.config import Config
-from vllm_migrate.evidence import Origin, Readings, moving, origin_of, origin_of_file, readings_beside, version_of
+from vllm_migrate.evidence import (
+    Beside,
+    Origin,
+    Readings,
+    moving,
+    origin_of,
+    origin_of_file,
+    readings_beside,
+    version_of,
+)
 from vllm_migrate.findings import Finding, Severity, Standing
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Pin, Reading, Site
@@ -106,15 +115,16 @@ def judge(
     wanted = to if to is not None else (configured[0] if configured else None)
     out = Judged()
     examples = reading.documentation and data.config.markdown != "fix"
+    around = Beside(reading, folder)
     subject = _Subject(path, source, reading, data, wanted, folder, out, examples)
     _problems(path, reading, wanted or data.catalog.latest, out)
     for site in reading.sites if only is None else only:
-        origin = origin_of(site, path, reading, data.config, folder)
+        origin = origin_of(site, path, reading, data.config, around)
         out.origins[id(site)] = origin
         _site(subject, site, origin, from_)
     if only is not None:
         return out
-    nearest = origin_of_file(path, reading, data.config, folder)
+    nearest = origin_of_file(path, reading, data.config, around)
     version = from_ or nearest.version
     common = subject.context(_target(data, wanted, version)[0], version, nearest.device)
     for module in modules():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from vllm_migrate.carried import Carrier, carrying, resolved
@@ -124,19 +124,26 @@ def _compare(before: Reading, after: Reading, changes: Sequence[Change]) -> None
     removed = {id(c.item) for c in changes if isinstance(c, Remove)}
     replaced = {id(c.item): c for c in changes if isinstance(c, Replace)}
     renamed = {id(c.item): c.name for c in changes if isinstance(c, Rename)}
-    words = [c for c in changes if isinstance(c, InsertWords)]
+    beside: dict[int, list[InsertWords]] = {}
+    for change in changes:
+        if isinstance(change, InsertWords):
+            for word in {id(change.before): change.before, id(change.after): change.after}.values():
+                beside.setdefault(id(word), []).append(change)
+    loose = [c for c in changes if isinstance(c, InsertWords) and c.before is None and c.after is None]
+    entries = [c for c in changes if isinstance(c, InsertEntry)]
+    variables = [c for c in changes if isinstance(c, InsertVariable)]
     # A variable may be a pin at the same time (`CC=gcc-11`): the pins are compared for it.
     pinned = _pinned(before, replaced)
     for old, new in _matched(before.sites, after.sites, removed, changes):
         if old.entry_point != new.entry_point:
             raise NotProved("a launch would start another program")
-        wanted = _words(old, removed, replaced, words)
+        wanted = _words(old, removed, replaced, beside, loose)
         got = [_plain(w.text) for w in new.words]
         if wanted != got:
             raise NotProved(f"the command line would read {_first(wanted, got)}")
-        _same(_entries(old, removed, replaced, renamed, changes), _entries(new, set(), {}, {}, ()), "arguments")
+        _same(_entries(old, removed, replaced, renamed, entries), _entries(new, set(), {}, {}, ()), "arguments")
         _same(
-            _variables(old.variables, removed, replaced, renamed, _added(old, changes), pinned),
+            _variables(old.variables, removed, replaced, renamed, _added(old, variables), pinned),
             _variables(new.variables, set(), {}, {}, (), pinned),
             "environment",
         )
@@ -181,10 +188,15 @@ def _emptied(site: Site, removed: set[int], changes: Sequence[Change]) -> bool:
 
 
 def _words(
-    site: Site, removed: set[int], replaced: dict[int, Replace], inserts: Sequence[InsertWords]
+    site: Site,
+    removed: set[int],
+    replaced: dict[int, Replace],
+    beside: Mapping[int, Sequence[InsertWords]],
+    loose: Sequence[InsertWords],
 ) -> list[str]:
     out: list[str] = []
     for word in site.words:
+        inserts = beside.get(id(word), ())
         for change in inserts:
             if change.before is word:
                 out += [_plain(t) for t in change.words]
@@ -194,8 +206,8 @@ def _words(
         for change in inserts:
             if change.after is word:
                 out += [_plain(t) for t in change.words]
-    for change in inserts:
-        if change.after is None and change.before is None and change.container is site.word_home:
+    for change in loose:
+        if change.container is site.word_home:
             out += [_plain(t) for t in change.words]
     return out
 
@@ -212,7 +224,7 @@ def _entries(
     removed: set[int],
     replaced: dict[int, Replace],
     renamed: dict[int, str],
-    changes: Sequence[Change],
+    inserts: Sequence[InsertEntry],
 ) -> Counter[tuple[str, str]]:
     out: Counter[tuple[str, str]] = Counter()
     for entry in site.entries:
@@ -221,8 +233,8 @@ def _entries(
         value = replaced[id(entry)].value if id(entry) in replaced else entry.value
         out[(_key(entry.container, renamed.get(id(entry), entry.key)), _canonical(value))] += 1
     homes = {id(e.container) for e in site.entries} | {id(site.entry_home)}
-    for change in changes:
-        if isinstance(change, InsertEntry) and id(change.container) in homes:
+    for change in inserts:
+        if id(change.container) in homes:
             out[(_key(change.container, change.key), _canonical(change.value))] += 1
     return out
 
@@ -242,11 +254,10 @@ def _canonical(value: Any) -> str:
     return repr(value)
 
 
-def _added(site: Site, changes: Sequence[Change]) -> list[InsertVariable]:
+def _added(site: Site, inserts: Sequence[InsertVariable]) -> list[InsertVariable]:
     """Return the variables added where this site sees them: beside one it sees, else where its own go."""
     homes = {id(v.container) for v in site.variables} | {id(site.variable_home)}
     seen = {id(v) for v in site.variables}
-    inserts = [c for c in changes if isinstance(c, InsertVariable)]
     return [c for c in inserts if (id(c.container) in homes if c.after is None else id(c.after) in seen)]
 
 

@@ -86,6 +86,7 @@ class Planner:
         """Path → why nothing more is proved there."""
         self._proved: dict[tuple[int, ...], tuple[Source, Reading]] = {}
         self._refused: dict[str, dict[LaunchKey, dict[str, int]]] = {}
+        self._pins: dict[tuple[str, ...], int] = {}
 
     def plan(self, hidden: set[int]) -> None:
         """Build and prove the units; findings whose fix does not hold lose it, with the reason."""
@@ -267,12 +268,17 @@ class Planner:
         self._proved[key] = source, reading
         return source, reading
 
+    def _pins_of(self, reading: Reading) -> int:
+        """Return a number that stands for what the pins of a file say: the same for the same."""
+        return self._pins.setdefault(tuple(p.whole for p in reading.pins), len(self._pins))
+
     def _refuses_nothing_new(self, file: File, source: Source, reading: Reading) -> None:
         before = launches_refuse(file.judged.findings)
         known = self._refused.setdefault(file.path, {})
         if not known:
-            known.update(_by_launch(file.reading, file.judged.findings))
-        names = {id(site): _launch_key(site, reading) for site in reading.sites}
+            known.update(_by_launch(file.reading, file.judged.findings, self._pins_of(file.reading)))
+        pins = self._pins_of(reading)
+        names = {id(site): _launch_key(site, pins) for site in reading.sites}
         # A launch that reads as one judged already is refused the same.
         fresh = [site for site in reading.sites if names[id(site)] not in known]
         if fresh:
@@ -407,8 +413,11 @@ class Planner:
 LaunchKey = tuple[object, ...]
 
 
-def _launch_key(site: Site, reading: Reading) -> LaunchKey:
-    """Return all of a launch that decides what a release refuses of it, as something to look up."""
+def _launch_key(site: Site, pins: int) -> LaunchKey:
+    """Return all of a launch that decides what a release refuses of it, as something to look up.
+
+    pins: stands for what the pins of its file say.
+    """
     variables = [(v.name, v.value, v.scope, v.holes) for v in site.variables]
     return (
         site.entry_point,
@@ -420,15 +429,15 @@ def _launch_key(site: Site, reading: Reading) -> LaunchKey:
         tuple((w.text, w.holes, w.splits, w.locked, w.guarded) for w in site.words),
         tuple((e.key, repr(e.value), e.locked, e.guarded) for e in site.entries),
         tuple(variables),
-        tuple(p.whole for p in reading.pins),
+        pins,
     )
 
 
-def _by_launch(reading: Reading, findings: Iterable[Finding]) -> dict[LaunchKey, dict[str, int]]:
+def _by_launch(reading: Reading, findings: Iterable[Finding], pins: int) -> dict[LaunchKey, dict[str, int]]:
     held: dict[int, list[Finding]] = {}
     for finding in findings:
         held.setdefault(id(finding.site), []).append(finding)
-    return {_launch_key(s, reading): launches_refuse(held.get(id(s), ())) for s in reading.sites}
+    return {_launch_key(s, pins): launches_refuse(held.get(id(s), ())) for s in reading.sites}
 
 
 def _changes(parts: Iterable[Part]) -> list[Change]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from vllm_migrate.catalog.query import Catalog
 from vllm_migrate.config import Config
-from vllm_migrate.evidence import origin_of_file
+from vllm_migrate.evidence import Beside, origin_of_file
 from vllm_migrate.findings import Finding
 from vllm_migrate.hosts import Context as HostContext
 from vllm_migrate.hosts import host_for
@@ -107,7 +107,7 @@ def read(path: str, text: str) -> tuple[Source, Reading]:
 
 def context(source: Source, reading: Reading, target: str, *, keep_pins: bool = False) -> Context:
     config = Config(keep_pins=keep_pins)
-    nearest = origin_of_file(source.path, reading, config, lambda folder: [])
+    nearest = origin_of_file(source.path, reading, config, Beside(reading, lambda folder: []))
     return Context(
         source.path,
         source,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from vllm_migrate.hosts import Context
@@ -63,7 +63,7 @@ def _touched(source: Source, changed: Sequence[Span]) -> list[tuple[int, str]]:
     except SyntaxError:
         return [(0, text)]
     starts = line_starts(text)
-    lines = [bisect_right(starts, place) for span in changed for place in (span.start, span.end)]
+    lines = sorted(bisect_right(starts, place) for span in changed for place in (span.start, span.end))
     bounds: list[tuple[int, int]] = []
     for statement in body:
         first, last = first_line(statement), statement.end_lineno or statement.lineno
@@ -76,7 +76,7 @@ def _touched(source: Source, changed: Sequence[Span]) -> list[tuple[int, str]]:
     return [
         (first - 1, text[starts[first - 1] : starts[min(last, len(starts) - 1)]])
         for first, last in bounds
-        if any(first <= line <= last for line in lines)
+        if bisect_right(lines, last) > bisect_left(lines, first)
     ]
 
 

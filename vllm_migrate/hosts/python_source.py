@@ -53,6 +53,12 @@ class Module:
                 out.setdefault(node.id if isinstance(node, ast.Name) else node.attr, []).append(node)
         return out
 
+    @cached_property
+    def single_imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """The statements of the module's top that import one name."""
+        imports = [s for s in self.tree.body if isinstance(s, (ast.Import, ast.ImportFrom))]
+        return [s for s in imports if len(s.names) == 1]
+
     @property
     def text(self) -> str:
         return self.region.text

@@ -79,11 +79,8 @@ def unused_imports(module: Module, edits: Sequence[Edit]) -> list[Edit]:
     gone = " ".join(text[e.start : e.end] for e in edits)
     if not gone.strip() or module.region.source.path.endswith("__init__.py"):
         return []
-    after = apply_edits(text, edits)
     unused: list[ast.stmt] = []
-    for statement in module.tree.body:
-        if not isinstance(statement, (ast.Import, ast.ImportFrom)) or len(statement.names) != 1:
-            continue
+    for statement in module.single_imports:
         span, alias = module.span(statement), statement.names[0]
         name = alias.asname or alias.name
         word = re.compile(rf"\b{re.escape(name)}\b")
@@ -92,7 +89,7 @@ def unused_imports(module: Module, edits: Sequence[Edit]) -> list[Edit]:
         if any(e.start < span.end and span.start < e.end for e in edits):
             continue
         here = text[slice(*line_span(module, statement))]
-        if "#" not in here and len(word.findall(after)) == len(word.findall(here)):
+        if "#" not in here and len(word.findall(apply_edits(text, edits))) == len(word.findall(here)):
             unused.append(statement)
     return statement_edits(module, unused)
 

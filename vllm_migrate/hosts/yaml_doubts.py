@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from vllm_migrate.hosts.yaml_edit import Document
@@ -14,13 +15,13 @@ def doubts(document: Document, sites: Sequence[Site]) -> Iterator[Problem]:
     """Yield what is doubtful around the launches of a file."""
     places = sorted(s.place.start for s in sites)
     seen: set[int] = set()
-    waiting = [r for r in document.roots if any(r.start <= p <= r.end for p in places)]
+    waiting = [r for r in document.roots if _holds(r, places)]
     while waiting:
         node = waiting.pop()
         if id(node) in seen:
             continue
         seen.add(id(node))
-        if any(node.start <= p <= node.end for p in places):
+        if _holds(node, places):
             yield from _again(document, node)
         for use in node.children:
             if use.node.style == "*":
@@ -30,6 +31,12 @@ def doubts(document: Document, sites: Sequence[Site]) -> Iterator[Problem]:
                 continue
             elif use.node.kind != "scalar":
                 waiting.append(use.node)
+
+
+def _holds(node: Node, places: Sequence[int]) -> bool:
+    """Tell whether one of some places, in order, lies in a node."""
+    at = bisect_left(places, node.start)
+    return at < len(places) and places[at] <= node.end
 
 
 def again(document: Document, node: Node) -> Iterator[tuple[Pair, Pair]]:

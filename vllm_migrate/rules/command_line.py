@@ -293,12 +293,12 @@ def _checks(ctx: SiteContext, line: CommandLine, unsure: bool) -> Iterator[Answe
     options = ctx.target.section("options")
     given = {_destination(option, options[option]): option for option in line.words}
     values: dict[str, Any] = {}
-    for message, attrs in ctx.target.section("checks").items():
-        mine = [given[n] for n in names_in(attrs["when"]) if n in given]
+    for message, when, asked in _rows(ctx.target):
+        mine = [given[n] for n in asked if n in given]
         if not mine:
             continue
         values = values or _values(ctx, line)
-        if evaluate(attrs["when"], values) not in (UNKNOWN, False, None):
+        if evaluate(when, values) not in (UNKNOWN, False, None):
             yield _told(ctx, line, mine[0], message.removeprefix("Error: "))
     for row in registered():
         option, names = row["option"], ctx.target.section(row["section"])
@@ -315,6 +315,12 @@ def _checks(ctx: SiteContext, line: CommandLine, unsure: bool) -> Iterator[Answe
             answer.finding.code, answer.finding.help = "VM104", f"It takes: {', '.join(sorted(names))}."
             answer.finding.withheld = "which value is meant cannot be told"
             yield answer
+
+
+@lru_cache(maxsize=16)
+def _rows(release: Release) -> list[tuple[str, Any, list[str]]]:
+    """Return the checks of a release: what it says, when, and the destinations that decides on."""
+    return [(m, attrs["when"], names_in(attrs["when"])) for m, attrs in release.section("checks").items()]
 
 
 def _looked_up(ctx: SiteContext, line: CommandLine, answers: Sequence[Answer]) -> None:
@@ -346,6 +352,7 @@ def _values(ctx: SiteContext, line: CommandLine) -> dict[str, Any]:
     return out
 
 
+@lru_cache(maxsize=16)
 def _defaults(release: Release, surface: str) -> dict[str, Any]:
     """Return destination -> what it is where nothing is given."""
     return {

@@ -97,7 +97,7 @@ def replacing(pin: Pin, whole: str) -> Change | None:
 def sharing(ctx: Context, pin: Pin) -> list[Pin]:
     """Return the other pins that are written by the same letters of the file (a variable used again)."""
     place = pin.place
-    return [p for p in ctx.reading.pins if p is not pin and p.place == place and p.text == pin.text]
+    return [p for p in ctx.reading.pins_at(place) if p is not pin and p.text == pin.text]
 
 
 Agrees = Callable[[Pin, str], bool]
