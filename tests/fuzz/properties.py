@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vllm_migrate import engine, hosts, output
+from vllm_migrate import budget, engine, hosts, output
 from vllm_migrate.config import Config
 from vllm_migrate.findings import FileResult, Report
 from vllm_migrate.model import CannotRender, Entry, Pin, Replace, Variable, Word
@@ -78,26 +78,26 @@ def place(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def alarm(seconds: int) -> Iterator[None]:
-    """Raise Hang after some seconds, where the system can."""
-    if not hasattr(signal, "SIGALRM") or not seconds:
+    """Raise Hang after some seconds of the processor, where the system can."""
+    if not hasattr(signal, "setitimer") or not seconds:
         yield
         return
 
     def ring(_number: int, _frame: Any) -> None:
         raise Hang(f"no end after {seconds} s")
 
-    old = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
+    old = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, old)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, old if old is not None else signal.SIG_IGN)
 
 
 @contextlib.contextmanager
 def watched(faults: list[Fault]) -> Iterator[None]:
-    """Check at every edit of a source that the bytes outside it stay, and show what hosts raise."""
+    """Check at every edit of a source that the bytes outside it stay; show what hosts raise, and how long they take."""
     plain = Source.with_edits
     shown = os.environ.get("VLLM_MIGRATE_TRACEBACK")
 
@@ -115,10 +115,12 @@ def watched(faults: list[Fault]) -> Iterator[None]:
 
     Source.with_edits = with_edits  # type: ignore[method-assign]
     os.environ["VLLM_MIGRATE_TRACEBACK"] = "1"
+    seconds, budget.SECONDS = budget.SECONDS, 1e6
     try:
         yield
     finally:
         Source.with_edits = plain  # type: ignore[method-assign]
+        budget.SECONDS = seconds
         if shown is None:
             del os.environ["VLLM_MIGRATE_TRACEBACK"]
         else:
@@ -144,7 +146,7 @@ def examine(
     kind = "/".join(sorted({host_of(n, raw) or "?" for n, raw in files.items()})) if len(files) < 3 else "tree"
     began = time.process_time()
     try:
-        with alarm(limits.hang), watched(faults):
+        with watched(faults), alarm(limits.hang):
             report = _run(files, root, config)
             taken = time.process_time() - began
             _spans(report, kind, faults)

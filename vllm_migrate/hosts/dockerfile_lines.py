@@ -223,12 +223,14 @@ def _split_keyword(text: str, instruction: Instruction) -> None:
     for spans in (instruction.joined, instruction.shell):
         if spans[0].start < cut:
             spans[0] = Span(cut, max(cut, spans[0].end))
-    while len(instruction.joined) > 1 and not text[slice_of(instruction.joined[0])].strip():
-        instruction.joined.pop(0)
-        first = instruction.joined[0]
+    empty = 0
+    while empty < len(instruction.joined) - 1 and not text[slice_of(instruction.joined[empty])].strip():
+        empty += 1
+    if empty:
+        first = instruction.joined[empty]
         lead = len(text[slice_of(first)]) - len(text[slice_of(first)].lstrip(" \t"))
-        instruction.joined[0] = Span(first.start + lead, first.end)
-        start = instruction.joined[0].start
+        start = first.start + lead
+        instruction.joined[: empty + 1] = [Span(start, first.end)]
         instruction.shell = [Span(max(s.start, start), s.end) for s in instruction.shell if s.end > start]
     instruction.args = instruction.joined[0].start
 
