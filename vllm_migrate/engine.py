@@ -19,7 +19,7 @@ from vllm_migrate.findings import FileResult, Finding, Report
 from vllm_migrate.hosts import Context as HostContext
 from vllm_migrate.hosts import Host, bearing, host_for
 from vllm_migrate.hosts.spread import spread
-from vllm_migrate.judging import Data, Judged, judge
+from vllm_migrate.judging import Data, Judged, judge, judge_problems
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.migrations import MigrationError
 from vllm_migrate.migrations import load as load_migrations
@@ -344,7 +344,8 @@ def _judge_all(tree: Tree, data: Data, target: str | None, paths: Iterable[str])
             raise
         except (Exception, TooLong) as error:
             file.reading = Reading(problems=[Problem("syntax", told(error, "judged"))])
-            file.judged = judge(path, file.source, file.reading, data, target, tree.folder)
+            file.judged = Judged()
+            judge_problems(path, file.reading, target or data.catalog.latest, file.judged)
 
 
 def _one_target(

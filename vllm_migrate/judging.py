@@ -117,7 +117,7 @@ def judge(
     examples = reading.documentation and data.config.markdown != "fix"
     around = Beside(reading, folder)
     subject = _Subject(path, source, reading, data, wanted, folder, out, examples)
-    _problems(path, reading, wanted or data.catalog.latest, out)
+    judge_problems(path, reading, wanted or data.catalog.latest, out)
     for site in reading.sites if only is None else only:
         origin = origin_of(site, path, reading, data.config, around)
         out.origins[id(site)] = origin
@@ -162,7 +162,8 @@ def _reported(found: Iterable[Finding]) -> list[Finding]:
     return out
 
 
-def _problems(path: str, reading: Reading, to: str, out: Judged) -> None:
+def judge_problems(path: str, reading: Reading, to: str, out: Judged) -> None:
+    """Report what is wrong with a file itself."""
     for problem in reading.problems:
         if problem.kind not in _PROBLEMS:
             continue

@@ -270,6 +270,8 @@ class Reading:
     """Files this one refers to, relative to it (`-r`, `--config`, a chart's values)."""
     telling: tuple[object, list[Pin]] | None = field(default=None, repr=False, compare=False)
     """The pins that name a release, kept by those who look for evidence, and the settings they hold for."""
+    sorted_pins: object = field(default=None, repr=False, compare=False)
+    """The pins by what they belong to, kept by the rules."""
     documentation: bool = False
     """The file shows examples to people: it says nothing of what the launches beside it run on."""
     counts: list[tuple[str, int]] = field(default_factory=list)

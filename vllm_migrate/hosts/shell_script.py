@@ -133,6 +133,7 @@ class Script:
         root, errors = parse(without_the_rest(region))
         script = cls(region, context, root, errors, outer, depth)
         script._collect(root)
+        script.commands.sort(key=lambda n: n.start)
         return script
 
     @property
@@ -173,7 +174,6 @@ class Script:
                 for lexeme in [assignment.lexeme, *(assignment.elements or ())]:
                     if lexeme is not None:
                         self._collect_inner(lexeme, part)
-        self.commands.sort(key=lambda n: n.start)
 
     def _collect_inner(self, lexeme: Lexeme, parent: Node) -> None:
         for hole in lexeme.holes:

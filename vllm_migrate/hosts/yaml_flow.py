@@ -19,6 +19,8 @@ _BEGIN = regex(r"(?:^[ \t]*(?:- +)*|[:,\[{] *)(?=[\[{])", re.M)
 _QUOTED = regex(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
 _EDGE = "[]{},"
 _LONGEST = 20_000
+_OPEN = 50
+"""Brackets that nothing closes after which no more are looked at."""
 
 
 def between_items(text: str, kinds: Mapping[SpanOf, tuple[int, bool]], filler: str) -> set[SpanOf]:
@@ -33,12 +35,15 @@ def between_items(text: str, kinds: Mapping[SpanOf, tuple[int, bool]], filler: s
     shown = "".join(rough)
     out: set[SpanOf] = set()
     starts = sorted(kinds)
-    end = 0
+    end = open_ = 0
     for found in _BEGIN.finditer(shown):
         if found.end() < end:
             continue
         stop, quoted = _closing(shown, found.end())
         if not stop:
+            open_ += 1
+            if open_ > _OPEN:
+                break
             continue
         end = stop
         inside = [s for s in starts if found.end() < s[0] and s[1] < stop]

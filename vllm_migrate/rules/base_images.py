@@ -8,7 +8,7 @@ from vllm_migrate.distribution import major
 from vllm_migrate.model import Pin
 from vllm_migrate.rules.context import Context
 from vllm_migrate.rules.image_moves import cuda_of, needs_of, why_new_cuda
-from vllm_migrate.rules.pin_tools import Verdict
+from vllm_migrate.rules.pin_tools import Verdict, pins_of
 from vllm_migrate.rules.source_build import (
     base_of,
     below,
@@ -21,7 +21,6 @@ from vllm_migrate.rules.source_build import (
     toolchains,
 )
 from vllm_migrate.rules.specifiers import conflict, specifier_of
-from vllm_migrate.versions import pins_of_vllm
 from vllm_migrate.versions_key import matches
 
 
@@ -30,7 +29,7 @@ def judge_base(ctx: Context, pin: Pin, wanted: str) -> Verdict | None:
 
     Args: wanted: the CUDA channel of the vLLM that is installed on it.
     """
-    installs = [p for p in pins_of_vllm(ctx.reading.pins) if p.kind in ("requirement", "url", "git")]
+    installs = [p for p in pins_of(ctx.reading).ours if p.kind in ("requirement", "url", "git")]
     compiles = compiles_vllm(ctx)
     if not installs and not compiles:
         return None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
+from vllm_migrate.catalog import Release
 from vllm_migrate.distribution import distribution
 from vllm_migrate.findings import Finding, Fix
 from vllm_migrate.lazy import regex
 from vllm_migrate.model import InsertText, Pin, Site, is_hole
 from vllm_migrate.rules.context import Context, PinContext
 from vllm_migrate.rules.distribution import join, join_moves, wanted_channel
-from vllm_migrate.rules.pin_tools import Verdict, finding
+from vllm_migrate.rules.pin_tools import Verdict, finding, pins_of
 from vllm_migrate.rules.registry import Rule
 from vllm_migrate.rules.source_build import old_python, plugin_beside, toolchains
 from vllm_migrate.rules.specifiers import Spec, conflict, ordered, python_text, specifier_of
@@ -19,7 +21,6 @@ from vllm_migrate.versions import (
     RequirementVersion,
     about_vllm,
     normalize_name,
-    pins_of_vllm,
     requirement_of,
 )
 from vllm_migrate.versions_key import key
@@ -176,17 +177,17 @@ def _distribution_python(ctx: Context) -> Iterator[Finding]:
 
 def _company(ctx: Context, pin: Pin) -> str:
     """Return how a pin belongs to vLLM: "same" scope, "file" (elsewhere in it), or "" (not at all)."""
-    pins = pins_of_vllm(ctx.reading.pins)
-    if any(p.owner == pin.owner for p in pins) or (pin.kind == "python" and pin.name == "vllm"):
+    pins = pins_of(ctx.reading)
+    if pin.owner in pins.owners or (pin.kind == "python" and pin.name == "vllm"):
         return "same"
-    if pins or ctx.reading.sites:
+    if pins.ours or ctx.reading.sites:
         return "file"
     return ""
 
 
 def _pinned(ctx: Context, pin: Pin) -> bool:
     """Tell whether the vLLM installed together with a requirement is given a version."""
-    beside = [requirement_of(p) for p in ctx.reading.pins if p.owner == pin.owner and about_vllm(p)]
+    beside = [requirement_of(p) for p in pins_of(ctx.reading).about.get(pin.owner, ())]
     plain = [r for r in beside if r is not None and r[0].name == "vllm"]
     return not plain or any(r[0].clauses for r in plain)
 
@@ -196,16 +197,21 @@ def _replaced_later(ctx: Context, pin: Pin) -> bool:
     if pin.container.host != "shell":
         return False
     text = pin.region.source.text
-    places = [p.place for p in ctx.reading.pins if p.owner == pin.owner and p is not pin and about_vllm(p)]
+    places = [p.place for p in pins_of(ctx.reading).about.get(pin.owner, ()) if p is not pin]
     between = [text[pin.place.end : place.start] for place in places if place.start >= pin.place.end]
     return len(between) == len(places) > 0 and all(_COMMAND_END.search(part) for part in between)
 
 
 def required(ctx: Context) -> Mapping[str, str]:
     """Return name → specifier of what the target requires on the device at hand."""
-    facts = ctx.target.facts
+    return _required(ctx.target, ctx.device == "rocm")
+
+
+@lru_cache(maxsize=8)
+def _required(target: Release, rocm: bool) -> Mapping[str, str]:
+    facts = target.facts
     raw = dict(facts.get("requires") or {})
-    if ctx.device == "rocm":
+    if rocm:
         raw.update(facts.get("requires_rocm") or {})
     return {normalize_name(name): str(spec or "") for name, spec in raw.items()}
 
@@ -334,7 +340,7 @@ def _too_wide(ctx: PinContext, pin: Pin, text: str, mine: Spec, wanted: Spec) ->
     verdict.text = pin.whole.replace(low[0], low[0].replace(low[1], floor[1]), 1)
     verdict.description = f"raise the lowest Python to {floor[1]}"
     verdict.safety, verdict.why = "unsafe", f"whether support for Python {low[1]} may be given up"
-    if all(p.conditional for p in pins_of_vllm(ctx.reading.pins)):
+    if all(p.conditional for p in pins_of(ctx.reading).ours):
         verdict.withheld = "vLLM is optional here: give its requirement a marker instead"
     yield finding(ctx, pin, verdict)
 
@@ -359,7 +365,7 @@ def _python_spelled(text: str, spec: str) -> str | None:
 
 def _python_image(ctx: PinContext, pin: Pin, image: re.Match[str]) -> Iterator[Finding]:
     wanted = specifier_of(str(ctx.target.facts.get("python") or ""))
-    installs = [p for p in pins_of_vllm(ctx.reading.pins) if p.kind in ("requirement", "url", "git")]
+    installs = [p for p in pins_of(ctx.reading).ours if p.kind in ("requirement", "url", "git")]
     mine = specifier_of(image["version"], minor=True)
     if not wanted or not mine or not installs or not conflict(mine, wanted):
         return

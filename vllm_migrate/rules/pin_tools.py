@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from vllm_migrate.findings import Finding, Fix, Safety, Severity
 from vllm_migrate.lazy import dataclass
-from vllm_migrate.model import Change, Item, Pin, Replace, fill, is_hole
+from vllm_migrate.model import Change, Item, Pin, Reading, Replace, fill, is_hole
 from vllm_migrate.rules.context import Context
-from vllm_migrate.versions import about_vllm
+from vllm_migrate.versions import about_vllm, pins_of_vllm
 from vllm_migrate.versions_key import Key, key
 
 
@@ -44,11 +44,37 @@ def version_key(version: str) -> Key | None:
         return None
 
 
+class Pins:
+    """The pins of a file, sorted once for all that ask about each of them.
+
+    by_owner: owner → all its pins. about: owner → those of them about vLLM. ours: as `pins_of_vllm` has them;
+    owners: theirs.
+    """
+
+    def __init__(self, pins: Sequence[Pin]) -> None:
+        self.count = len(pins)
+        self.by_owner: dict[str, list[Pin]] = {}
+        self.about: dict[str, list[Pin]] = {}
+        for pin in pins:
+            self.by_owner.setdefault(pin.owner, []).append(pin)
+            if about_vllm(pin):
+                self.about.setdefault(pin.owner, []).append(pin)
+        self.ours = pins_of_vllm(pins)
+        self.owners = frozenset(p.owner for p in self.ours)
+
+
+def pins_of(reading: Reading) -> Pins:
+    """Return the pins of a reading, sorted."""
+    known = reading.sorted_pins
+    if not isinstance(known, Pins) or known.count != len(reading.pins):
+        known = reading.sorted_pins = Pins(reading.pins)
+    return known
+
+
 def scope(ctx: Context, pin: Pin) -> list[Pin]:
     """Return the pins that act together with this one: of its owner if any of vLLM is there, else the file's."""
-    pins = ctx.reading.pins
-    mine = [p for p in pins if p.owner == pin.owner]
-    return mine if any(about_vllm(p) for p in mine) else pins
+    pins = pins_of(ctx.reading)
+    return pins.by_owner[pin.owner] if pins.about.get(pin.owner) else ctx.reading.pins
 
 
 def editable(ctx: Context, items: Sequence[Item]) -> str:

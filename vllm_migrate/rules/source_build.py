@@ -10,8 +10,9 @@ from vllm_migrate.distribution import read
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Pin
 from vllm_migrate.rules.context import Context
+from vllm_migrate.rules.pin_tools import pins_of
 from vllm_migrate.rules.specifiers import Spec, conflict, specifier_of
-from vllm_migrate.versions import about_vllm, pins_of_vllm
+from vllm_migrate.versions import about_vllm
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def old_python(ctx: Context) -> tuple[Pin, Distro, Spec] | None:
     With it: the distribution, and the Python the target wants. None where vLLM is not installed for it.
     """
     wanted = specifier_of(str(ctx.target.facts.get("python") or ""))
-    installs = [p for p in pins_of_vllm(ctx.reading.pins) if p.kind in ("requirement", "url", "git")]
+    installs = [p for p in pins_of(ctx.reading).ours if p.kind in ("requirement", "url", "git")]
     if not wanted or not installs or re.search(toolchains()["other_python"], code_of(ctx)):
         return None
     for pin in ctx.reading.pins:
