@@ -81,6 +81,24 @@ def growth(pattern: str | bytes, flags: int = 0, *, search: bool = True, whole: 
     return _Automaton(list(tree), pattern, tree.state.flags | flags, search, whole).growth()
 
 
+def pumps(pattern: str | bytes, flags: int = 0) -> list[tuple[str, str]]:
+    """Return for each loop of a pattern a text that leads to it and a text that goes round it once."""
+    if isinstance(pattern, bytes):
+        pattern = pattern.decode("latin-1")
+        flags |= re.ASCII
+    tree = sre_parser.parse(pattern, flags)
+    made = _Automaton(list(tree), pattern, tree.state.flags | flags, False, False)
+    states, edges, lead = made._reachable()
+    loops = _components(states, edges)
+    looping = {s: n for n, part in enumerate(loops) for s in part}
+    out = []
+    for part in loops:
+        first = part[0]
+        steps = [other for other, _ in edges[first] if looping.get(other) == looping[first]]
+        out += [(lead[first], other[1] + (made._walk((other,), (first,), looping) or "")) for other in steps[:4]]
+    return out
+
+
 class _Automaton:
     def __init__(self, tree: list[Any], pattern: str, flags: int, search: bool, whole: bool) -> None:
         self.flags = flags
