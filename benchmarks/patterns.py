@@ -1,7 +1,7 @@
 """Times each regular expression of the package on texts that go round its loops: twice the text, twice the time.
 
-`tests/patterns` tells the growth from the patterns alone; this measures it, in CPU seconds. A pattern is told of where its
-time grows by more than `--ratio` when the text doubles.
+`tests/patterns` tells the growth from the patterns alone; this measures it, in CPU seconds. A pattern is told of where
+its time grows by more than `--ratio` when the text doubles.
 """
 
 from __future__ import annotations
