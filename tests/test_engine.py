@@ -274,3 +274,36 @@ def test_what_was_not_asked_for_does_not_count_as_suppressed(tmp_path: Path) -> 
     put(tmp_path, {"run.sh": "vllm serve m --swap-space 4\nvllm serve m --swap-space 4  # vllm-migrate: ignore\n"})
     report = run([tmp_path], tmp_path, replace(TO, fix=False, from_="0.10.0", ignore=("VM109",)))
     assert report.suppressed == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (RecursionError(), "nested too deeply to be read"),
+        (KeyError("x"), "could not be read (KeyError: 'x')"),
+    ],
+)
+def test_a_fault_in_reading_one_file_does_not_stop_the_others(
+    fault: Exception, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vllm_migrate.hosts import shell
+
+    def broken(region: object, context: object) -> None:
+        raise fault
+
+    monkeypatch.delenv("VLLM_MIGRATE_TRACEBACK", raising=False)
+    monkeypatch.setattr(shell, "read", broken)
+    put(tmp_path, {"a.sh": "vllm serve m --swap-space 4\n", "pod.yaml": pod("vllm/vllm-openai:v0.33.0", "--swap-space=4")})
+    report = run([tmp_path], tmp_path, TO)
+    assert "--swap-space" not in after(report, "pod.yaml")
+    assert after(report, "a.sh") == "vllm serve m --swap-space 4\n"
+    assert [f.message for f in report.findings() if f.path == "a.sh"] == [said]
+    monkeypatch.setenv("VLLM_MIGRATE_TRACEBACK", "1")
+    if not isinstance(fault, RecursionError):
+        with pytest.raises(type(fault)):
+            run([tmp_path], tmp_path, TO)
+
+
+def test_one_mark_of_a_conflict_is_none(tmp_path: Path) -> None:
+    put(tmp_path, {"run.sh": "# <<<<<<< left over\nvllm serve m --swap-space 4\n"})
+    assert after(run([tmp_path], tmp_path, TO), "run.sh") == "# <<<<<<< left over\nvllm serve m\n"

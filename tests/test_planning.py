@@ -235,3 +235,35 @@ def test_keys_of_a_config_file_are_spelled_like_their_neighbours(dash: str, tmp_
     assert got is not None
     after = "max-model-len: 5\nmax-num-seqs: 4\nno-enable-prefix-caching: true\ncompilation-config.mode: 3\n"
     assert got.text == after.replace("-", dash)
+
+
+@pytest.mark.parametrize(
+    ("version", "after", "why"),
+    [
+        ("v0.22.0", "v0.33.0 --enable-fault-tolerance", ""),
+        ("v0.33.0", "v0.33.0 --enable-fault-tolerance", ""),
+        ("v0.22.0 keep", "v0.22.0 --old", "0.22.0, which it is pinned to, lacks what replaces it"),
+        ("v0.5.1 keep", "v0.5.1 --old", "0.5.1, which it is pinned to, lacks what replaces it"),
+    ],
+)
+def test_what_the_pinned_release_lacks_comes_with_the_pin(version: str, after: str, why: str, tmp_path: Path) -> None:
+    tag, _, keep = version.partition(" ")
+    entries = [entry("--old", to("--enable-fault-tolerance", True))]
+    (tmp_path / "own.json").write_text(json.dumps({"format": 1, "theme": "made up", "migrations": entries}))
+    pins = bool(keep)
+    files = (tmp_path / "own.json",)
+    settings = Config(to=("0.33.0",), fix=True, unsafe_fixes=True, keep_pins=pins, migrations=files)
+    text = f"docker run vllm/vllm-openai:{tag} --model m/x --old\n"
+    (result,) = run_text("run.sh", text.encode(), tmp_path, settings).files
+    assert result.source is not None
+    fixed = (result.fixed or result.source).text
+    assert fixed == "docker run vllm/vllm-openai:" + after.replace(" ", " --model m/x ", 1) + "\n"
+    (finding,) = [f for f in result.findings if f.code == "VM102"]
+    assert finding.withheld.startswith(why) and bool(finding.withheld) == bool(why)
+
+
+def test_a_fix_that_brings_what_the_target_refuses_is_withheld(tmp_path: Path) -> None:
+    entries = [entry("--old", to("--seed"))]
+    after, withheld = planned(tmp_path, "vllm serve m --old many\n", entries, "run.sh")
+    assert after == "vllm serve m --old many\n"
+    assert withheld == ["the rewrite could not be proved: the target would refuse --seed in the edited launch"]
