@@ -293,7 +293,8 @@ def test_a_fault_in_reading_one_file_does_not_stop_the_others(
 
     monkeypatch.delenv("VLLM_MIGRATE_TRACEBACK", raising=False)
     monkeypatch.setattr(shell, "read", broken)
-    put(tmp_path, {"a.sh": "vllm serve m --swap-space 4\n", "pod.yaml": pod("vllm/vllm-openai:v0.33.0", "--swap-space=4")})
+    good = pod("vllm/vllm-openai:v0.33.0", "--swap-space=4")
+    put(tmp_path, {"a.sh": "vllm serve m --swap-space 4\n", "pod.yaml": good})
     report = run([tmp_path], tmp_path, TO)
     assert "--swap-space" not in after(report, "pod.yaml")
     assert after(report, "a.sh") == "vllm serve m --swap-space 4\n"
