@@ -22,6 +22,7 @@ import ast
 import contextlib
 import gc
 import importlib
+import itertools
 import json
 import os
 import pickle
@@ -395,7 +396,7 @@ def main() -> None:
                     what = f"{told['operator']}: {told['text']} [{told['status']}]"
                     print(f"{module}:{told['line']} {told['where']}: {what}")
     else:
-        work = []
+        work: list[list[tuple[str, Mutant]]] = []
         for module in modules:
             made = mutants(module, (ROOT / _path(module)).read_text(encoding="utf-8"))
             done = results(state, module)
@@ -403,14 +404,13 @@ def main() -> None:
                 left = {k for k, v in done.items() if v["status"] in (SURVIVED, UNCOVERED)}
                 made = [m for m in made if _key(m) in left]
             else:
-                if given.sample and len(made) > given.sample:
-                    # A larger sample holds the smaller one.
-                    mixed = random.Random(given.seed).sample(made, len(made))
-                    made = sorted(mixed[: given.sample], key=lambda m: m.line)
+                # In mixed order: a larger sample holds the smaller one, and a run cut short a part of each module.
+                made = random.Random(given.seed).sample(made, len(made))[: given.sample or None]
                 made = [m for m in made if _key(m) not in done]
-            work += [(_path(module), m) for m in made]
+            work.append([(_path(module), m) for m in made])
         tests = sorted({t.partition("::")[0] for t in covered.seconds})
-        _pytest(Runner(covered, work, state, given.budget), tests, state)
+        turns = [one for turn in itertools.zip_longest(*work) for one in turn if one is not None]
+        _pytest(Runner(covered, turns, state, given.budget), tests, state)
         print(table(state, modules))
 
 
