@@ -718,3 +718,52 @@ def test_a_value_that_stands_elsewhere_is_left(text: str, value: Any, why: str) 
     reading = read(host, text, "c.yaml")
     with pytest.raises(CannotRender, match=why):
         render(reading, text, [Replace(entry(reading, "k"), value)])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("swap: 4\n\nport: 1\n", "port: 1\n"),
+        ("port: 1\n\nswap: 4\n\nseed: 2\n", "port: 1\n\nseed: 2\n"),
+        ("port: 1\nswap: 4\n\nseed: 2\n", "port: 1\n\nseed: 2\n"),
+        ("port: 1\nswap: 4", "port: 1"),
+        ("port: 1\nswap: 4\n", "port: 1\n"),
+        ("port: 1\n\nswap: 4", "port: 1\n"),
+        ("swap: 4", "{}"),
+        ("port: 1\n\nswap: 4\n  \nseed: 2\n", "port: 1\n\nseed: 2\n"),
+    ],
+)
+def test_a_key_goes_with_its_line_and_one_of_two_blank_ones(before: str, after: str) -> None:
+    host: Any = SimpleNamespace(read=yaml.read_config)
+    assert edited(before, lambda r: [Remove(entry(r, "swap"))], host) == after
+
+
+@pytest.mark.parametrize(
+    ("between", "after"),
+    [
+        ("", "- image"),
+        (" # why", "- image"),
+        ("\n", "- image"),
+        ("\n    # about the image", "-\n    # about the image\n    image"),
+    ],
+)
+def test_a_first_key_behind_a_dash_leaves_the_dash_to_the_next(between: str, after: str) -> None:
+    text = f"kind: Pod\nspec:\n  containers:\n  - args: [--x]{between}\n    image: vllm/vllm-openai:v1\n    tty: true\n"
+    result = edited(text, lambda r: [Remove(w) for w in r.sites[0].words])
+    assert result == f"kind: Pod\nspec:\n  containers:\n  {after}: vllm/vllm-openai:v1\n    tty: true\n"
+
+
+def test_what_goes_is_not_written_anew() -> None:
+    def both(reading: Reading) -> list[Change]:
+        value = word(reading, "4")
+        return [Remove(value), Replace(value, "8"), Remove(word(reading, "--swap-space"))]
+
+    assert edited(samples.POD, both) == edited(samples.POD, removing("--swap-space", "4"))
+
+
+def test_no_action_is_written_over_and_none_comes() -> None:
+    for old, new in [("--swap-space=\ue000", "--other=1"), ("--model=\ue000", "--other=1")]:
+        with pytest.raises(CannotRender, match="would touch a template action"):
+            edited(samples.TEMPLATE, lambda r, old=old, new=new: [Replace(word(r, old), new)])  # type: ignore[misc]
+    with pytest.raises(CannotRender, match="would be read as a template action"):
+        edited(samples.TEMPLATE, lambda r: [Replace(word(r, "--disable-log-stats"), "{{ x }}")])

@@ -115,7 +115,7 @@ class Document:
                 out += self._block(node, removed, inserted)
         areas = [(e.start, e.end) for e in out if e.end > e.start]
         for spot in plan.spots:
-            if not any(a <= spot.start and spot.end <= b and a < b for a, b in areas):
+            if not any(a <= spot.start and spot.end <= b for a, b in areas):
                 out.append(shrink(self.text, spot))
         return [e for e in out if e.start != e.end or e.text]
 
@@ -313,7 +313,8 @@ class Document:
                 raise CannotRender("the item cannot be taken out here")
             first = self.begin(node, kept[0])
             gap = self.text[self._end(node, kept[0] - 1) : first]
-            if not gap.strip() or (all(i in removed for i in range(kept[0])) and "#" not in self.text[end:first]):
+            noted = "#" in self.text[self.line_end(end) : first]
+            if not gap.strip() or (all(i in removed for i in range(kept[0])) and not noted):
                 out.append(Edit(begin, first, ""))
                 return [*out, *self._lines_out([a for a in areas if a[0] > first], removed, node, kept[0])]
             start = self.line_start(begin) + len(self.text[self.line_start(begin) : begin].rstrip(" "))
@@ -351,9 +352,9 @@ class Document:
             above = text[self.line_start(start - 2) : start]
         if (start == 0 or not above.strip()) and end < len(text):
             following = text[end : self.line_end(end)]
-            if not following.strip() and self.next_line(end) > end:
+            if not following.strip():
                 end = self.next_line(end)
-        if end == len(text) and start > 0 and end > 0 and text[end - 1] not in "\r\n":
+        if end == len(text) and start > 0 and text[end - 1] not in "\r\n":
             # A text without a final line end keeps being one.
             start -= 2 if text[start - 2 : start] == "\r\n" else 1
         return Edit(start, end, "")
