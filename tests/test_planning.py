@@ -267,3 +267,17 @@ def test_a_fix_that_brings_what_the_target_refuses_is_withheld(tmp_path: Path) -
     after, withheld = planned(tmp_path, "vllm serve m --old many\n", entries, "run.sh")
     assert after == "vllm serve m --old many\n"
     assert withheld == ["the rewrite could not be proved: the target would refuse --seed in the edited launch"]
+
+
+def test_what_a_person_must_agree_to_waits_and_holds_back_what_goes_with_it(tmp_path: Path) -> None:
+    why = "a person must look at this"
+    doubtful = entry("--old", to("--seed"), safety="unsafe", why=why)
+    sure = entry("--older", to("--max-num-seqs"))
+    (tmp_path / "own.json").write_text(json.dumps({"format": 1, "theme": "made up", "migrations": [doubtful, sure]}))
+    settings = Config(to=("0.33.0",), fix=True, migrations=(tmp_path / "own.json",))
+    (result,) = run_text("run.sh", b"vllm serve m --old 4 --older 5\n", tmp_path, settings).files
+    assert result.fixed is not None and result.fixed.text == "vllm serve m --old 4 --max-num-seqs 5\n"
+    fixes = {f.subject: f.fix for f in result.findings}
+    old, older = fixes["--old"], fixes["--older"]
+    assert old is not None and (old.safety, old.why) == ("unsafe", why)
+    assert older is not None and (older.safety, older.why) == ("safe", "")

@@ -21,6 +21,7 @@ from vllm_migrate.text import (
     line_start,
     next_line,
     shrink,
+    spans_after,
 )
 
 texts = st.text(alphabet=st.sampled_from("ab \n\r\t'\"\\é😀\u2028"), max_size=60)
@@ -293,3 +294,20 @@ def test_replacing_guest_text_by_itself_is_the_identity(lines: list[str], data: 
         edit = guest.edit(a, b, guest.text[a:b])
         assert edit is not None
         assert source.with_edits([edit]).text == source.text
+
+
+@given(edited())
+def test_what_was_written_is_found_again(case: tuple[str, list[Edit]]) -> None:
+    text, edits = case
+    after = apply_edits(text, edits)
+    spans = spans_after(reversed(edits))
+    assert [after[s.start : s.end] for s in spans] == [e.text for e in edits]
+    rest, at = [], 0
+    for span in spans:
+        rest.append(after[at : span.start])
+        at = span.end
+    kept, here = [], 0
+    for edit in edits:
+        kept.append(text[here : edit.start])
+        here = edit.end
+    assert [*rest, after[at:]] == [*kept, text[here:]]
