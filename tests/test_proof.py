@@ -251,3 +251,41 @@ def test_what_two_launches_ask_for_alike_is_done_once() -> None:
     assert unique(twice) == twice[:7]
     assert len(unique([Replace(port, "1"), Replace(port, 1), Replace(swap, "1"), Remove(port), Rename(port, "1")])) == 5
     assert len(render([Remove(swap), Remove(word(reading, "--swap-space").item), Remove(swap)])) == 1
+
+
+OVERRIDES = "python3 -m verl.trainer.main_ppo %s other.a=1\nVLLM_A=1 vllm serve m\n"
+WORDS = [f"+actor_rollout_ref.rollout.engine_kwargs.vllm.{pair}" for pair in ("swap_space=4", "seed=1")]
+
+
+def test_a_launch_made_of_its_arguments_alone_goes_with_all_of_them_only() -> None:
+    both = OVERRIDES % " ".join(WORDS)
+
+    def all_(reading: Reading) -> list[Change]:
+        return [Remove(e) for s in reading.sites for e in s.entries]
+
+    def one(reading: Reading) -> list[Change]:
+        return all_(reading)[:1]
+
+    def one_for_another(reading: Reading) -> list[Change]:
+        removals = all_(reading)
+        last = removals[-1]
+        assert isinstance(last, Remove)
+        return [*removals, InsertEntry(last.item.container, "max_len", 3, after=last.item)]  # type: ignore[arg-type]
+
+    assert told(both, as_shell, all_, lambda text: text) == ""
+    assert told(both, as_shell, one, lambda text: text) == ""
+    assert told(both, as_shell, one, swapped(f" {WORDS[1]}", "")) == "the edited text has 1 launches instead of 2"
+    assert told(both, as_shell, all_, swapped("vllm serve m", "true")) != ""
+    assert told(both, as_shell, all_, lambda text: both.replace(f" {WORDS[0]}", "")) != ""
+    assert told(both, as_shell, one_for_another, lambda text: both.replace(" ".join(WORDS) + " ", "")) != ""
+
+
+def test_what_stands_behind_a_variable_that_goes_is_looked_at() -> None:
+    script = "export VLLM_A=1 VLLM_B=2 VLLM_C=3\nvllm serve m\n"
+    for name, other in [("VLLM_A", "VLLM_C"), ("VLLM_C", "VLLM_A"), ("VLLM_B", "VLLM_C")]:
+
+        def gone(reading: Reading, name: str = name) -> list[Change]:
+            return [Remove(next(v for v in reading.sites[0].variables if v.name == name))]
+
+        assert told(script, as_shell, gone, lambda text: text) == ""
+        assert told(script, as_shell, gone, swapped(f"{other}=", "MINE=")).startswith("the environment would differ at ")

@@ -154,7 +154,7 @@ def _compare(before: Reading, after: Reading, changes: Sequence[Change]) -> None
         _variables(before.variables, removed, replaced, renamed, (), pinned),
         _variables(after.variables, set(), {}, {}, (), pinned),
         "environment",
-        extra=bool(added) or bool(changes),
+        extra=True,
     )
 
 
