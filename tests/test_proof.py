@@ -288,4 +288,5 @@ def test_what_stands_behind_a_variable_that_goes_is_looked_at() -> None:
             return [Remove(next(v for v in reading.sites[0].variables if v.name == name))]
 
         assert told(script, as_shell, gone, lambda text: text) == ""
-        assert told(script, as_shell, gone, swapped(f"{other}=", "MINE=")).startswith("the environment would differ at ")
+        why = told(script, as_shell, gone, swapped(f"{other}=", "MINE="))
+        assert why.startswith("the environment would differ at ")
