@@ -281,3 +281,40 @@ def test_what_a_person_must_agree_to_waits_and_holds_back_what_goes_with_it(tmp_
     old, older = fixes["--old"], fixes["--older"]
     assert old is not None and (old.safety, old.why) == ("unsafe", why)
     assert older is not None and (older.safety, older.why) == ("safe", "")
+
+
+def test_the_first_case_that_can_apply_is_taken(tmp_path: Path) -> None:
+    old = entry("--old")
+    old["cases"] = [
+        {"target": "<0.30.0", "when": {"value": ["4"]}, "then": [], "safety": "safe"},
+        {"then": [to("--seed")], "safety": "safe"},
+    ]
+    for value in ("$X", "4"):
+        after, withheld = planned(tmp_path, f"vllm serve m --old {value}\n", [old], "run.sh")
+        assert (after, withheld) == (f"vllm serve m --seed {value}\n", [])
+    old["cases"][0]["target"] = ">=0.30.0"
+    after, withheld = planned(tmp_path, "vllm serve m --old $X\n", [old], "run.sh")
+    assert withheld == ["what replaces it depends on a value only known at run time"]
+    assert planned(tmp_path, "vllm serve m --old 4\n", [old], "run.sh") == ("vllm serve m\n", [])
+
+
+def test_a_key_that_was_replaced_twice_becomes_the_last(tmp_path: Path) -> None:
+    entries = [
+        entry("--compilation-config.old", to("--compilation-config.older"), surface="key"),
+        entry("--compilation-config.older", to("--compilation-config.mode", 3), surface="key"),
+    ]
+    text = "vllm serve m --compilation-config '{\"old\": 1}'\n"
+    after, withheld = planned(tmp_path, text, entries, "run.sh")
+    assert (after, withheld) == (text.replace('"old": 1', '"mode": 3'), [])
+
+
+def test_values_convert_or_are_left_with_the_reason(tmp_path: Path) -> None:
+    number = {"from": "$value", "as": "int"}
+    entries = [entry("--old", to("--compilation-config.mode", number))]
+    after, withheld = planned(tmp_path, "vllm serve m --old 3\n", entries, "run.sh")
+    assert (after, withheld) == ("vllm serve m --compilation-config.mode 3\n", [])
+    for value in ("many", "$X"):
+        text = f"vllm serve m --old {value}\n"
+        after, withheld = planned(tmp_path, text, entries, "run.sh")
+        assert after == text
+        assert len(withheld) == 1 and withheld[0]
