@@ -49,6 +49,8 @@ class _Skimmer:
         """What follows the next line end belongs to the same statement."""
         self.word = ""
         """The word right before."""
+        self.command = ""
+        """The first word of the command: `()` may follow it."""
         self.tags: list[tuple[str, bool]] = []
 
     def cut(self) -> list[tuple[int, int]]:
@@ -116,7 +118,7 @@ class _Skimmer:
         c = token[0]
         before, self.word = self.word, ""
         if c in " \t\r":
-            if before in ("for", "function"):
+            if before in ("for", "function", self.command):
                 self.word = before
         elif c == "#":
             if begin and self.text[begin - 1] not in " \t\r\n;&|()":
@@ -183,6 +185,7 @@ class _Skimmer:
 
     def _plain_word(self, word: str, before: str) -> None:
         self.word = word
+        self.command = word if self.first else ""
         first, self.first, self.goes_on = self.first, False, False
         if not first or (self.open and self.open[-1] == "list"):
             if before == "function":
