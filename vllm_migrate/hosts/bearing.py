@@ -64,24 +64,28 @@ def bearing(
     """
     speaking = [t for t in wrappers.spoken() if t in text]
     kept: list[bool] = []
+    held: list[set[str]] = []
+    many = len(spans) > _MANY
     for start, end in spans:
         part = text[start:end]
+        names = set() if many and not seeds else set(term.findall(part))
+        if not many:
+            held.append(names)
         kept.append(
             any(t in part for t in speaking)
+            or not names.isdisjoint(seeds)
             or (also is not None and also.search(part) is not None)
-            or (bool(seeds) and not set(term.findall(part)).isdisjoint(seeds))
         )
     if all(kept) or not any(kept):
         return kept
-    if len(spans) > _MANY:
+    if many:
         return _linked(text, spans, kept, makes, term)
     made = [{word for name in makes(i, text[a:b]) for word in term.findall(name)} for i, (a, b) in enumerate(spans)]
     makers: dict[str, list[int]] = {}
     for i, own in enumerate(made):
         for name in own:
             makers.setdefault(name, []).append(i)
-    # Only names that are made somewhere are kept: of a manifest of megabytes they are few.
-    words = [{w for w in term.findall(text[start:end]) if w in makers} for start, end in spans]
+    words = [names & makers.keys() for names in held]
     users: dict[str, list[int]] = {}
     for i, used in enumerate(words):
         for name in used:
