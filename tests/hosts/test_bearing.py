@@ -16,7 +16,7 @@ from vllm_migrate.hosts.yaml_tree import quiet_documents
 from vllm_migrate.migrations import load
 from vllm_migrate.model import Reading
 from vllm_migrate.proof import _compare
-from vllm_migrate.text import Edit, Region, Source
+from vllm_migrate.text import Edit, Region, Source, Span
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 OTHER = {
@@ -164,3 +164,54 @@ def test_what_has_no_bearing_stays_so_when_something_else_is_edited() -> None:
     assert after.text[moved.start : moved.end] == text[part.start : part.end]
     touched = source.with_edits([Edit(part.start + 5, part.start + 12, "vllm serve")])
     assert touched.quiet["shell"] == []
+
+
+FIXING = [
+    "apt-get install -y gcc-11", "microdnf install gcc", "brew install gcc", "aptitude install gcc", "scl enable x sh",
+    "pip install torch==2.4", "micromamba install torch", "mamba install torch", "poetry add torch", "uv add torch",
+    "git checkout v1", "update-alternatives --set cc /usr/bin/gcc-11", "CC=gcc-11", "CUDAHOSTCXX=g++-11",
+    "cmake -DCMAKE_CUDA_STANDARD=17 .", "curl localhost:8000/ping", "http localhost:8000/ping", "hey localhost:8000",
+    "wrk localhost:8000", "xh localhost:8000", "open https://localhost:8000/ping", "docker pull x", "run x.sif",
+    "set -- a b", "shift", ". ./settings", "source settings", "exec other",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", FIXING)
+def test_what_fixes_a_version_talks_to_a_server_or_changes_the_shell_is_read(line: str) -> None:
+    filler = "echo nothing of interest is said here\n" * 60
+    assert line not in quiet_lines(f"{filler}{line}\n{filler}vllm serve m\n")
+
+
+@pytest.mark.parametrize("making", ["read -r SIZE < file", "for SIZE in 1 2; do true; done", "printf -v SIZE %d 4"])
+def test_what_gives_a_variable_its_value_is_read(making: str) -> None:
+    filler = "echo nothing of interest is said here\n" * 60
+    assert making not in quiet_lines(f'{making}\n{filler}vllm serve m --swap-space "$SIZE"\n')
+
+
+def test_a_file_that_a_launch_reads_is_read_where_it_is_written() -> None:
+    filler = "echo nothing of interest is said here\n" * 60
+    writing = "cat > conf/serve.yaml <<EOF\nswap-space: 4\nEOF\n"
+    lines = quiet_lines(f"{writing}{filler}vllm serve --config conf/serve.yaml\n")
+    assert set(lines) == {"echo nothing of interest is said here"}
+
+
+def test_of_very_many_pieces_those_next_to_a_launch_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bearing, "_MANY", 3)
+    pod = "---\nkind: Pod\nmetadata:\n  name: llm\nspec:\n  image: vllm/vllm-openai\n  configMapName: settings\n"
+    maps = {n: f"---\nkind: ConfigMap\nmetadata:\n  name: {n}\ndata: {{a: b}}\n" for n in ("settings", "others")}
+    service = "---\nkind: Service\nmetadata:\n  name: front\nspec:\n  target: llm\n"
+    text = "".join([maps["others"] * 10, pod, maps["settings"], service, maps["others"] * 10])
+    assert [text[p.start : p.end] for p in quiet_documents(text)] == [maps["others"] * 10] * 2
+
+
+def test_blanks_keep_every_offset_and_line_end() -> None:
+    text = "one\r\ntwo\rthree\n\nfour"
+    assert bearing.blanked(text, [Span(0, 14), Span(16, 20)]) == "   \r\n   \r     \n\n    "[: len(text)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["! if true; then false; fi", "time { true; }", "if true\nthen echo a; fi", "cat < a > b 2>&1", "x=$(( (1) + 2 ))"],
+)
+def test_a_statement_is_one_piece(line: str) -> None:
+    assert statements(f"{line}\necho end\n") == [(0, len(line) + 1), (len(line) + 1, len(line) + 10)]
