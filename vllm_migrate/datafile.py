@@ -7,11 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from vllm_migrate.lazy import regex
+from vllm_migrate.jsonvalue import too_deep
 from vllm_migrate.plainfile import read_file
 
 _LARGEST = 256 << 20
-_MARK = regex(r'"(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z)|[\[\]{}]', re.S)
 
 
 def read_json(path: Path, error: type[Exception]) -> Any:
@@ -30,22 +29,10 @@ def read_json(path: Path, error: type[Exception]) -> Any:
     except json.JSONDecodeError as problem:
         raise error(f"{path}:{problem.lineno}: not JSON: {problem.msg}") from None
     except RecursionError:
-        raise error(f"{path}:{_deepest(text)}: nested too deeply") from None
+        line = text.count("\n", 0, too_deep(text) or 0) + 1
+        raise error(f"{path}:{line}: nested too deeply") from None
     except ValueError:
         # The one thing Python's reader refuses besides bad syntax.
         long = re.search(r"[0-9]{4301,}", text)
         line = text.count("\n", 0, long.start()) + 1 if long is not None else 1
         raise error(f"{path}:{line}: a number of too many digits") from None
-
-
-def _deepest(text: str) -> int:
-    """Return the line on which the nesting passes a hundred levels."""
-    depth = 0
-    for mark in _MARK.finditer(text):
-        if mark[0] in "[{":
-            depth += 1
-            if depth > 100:
-                return text.count("\n", 0, mark.start()) + 1
-        elif mark[0] in "]}":
-            depth -= 1
-    return 1

@@ -277,17 +277,6 @@ class Reading:
     counts: list[tuple[str, int]] = field(default_factory=list)
     """Lists of other files ("args", "env") and the number of an item in them that this one relies on."""
 
-    _placed: tuple[int, dict[Span, list[Pin]]] | None = field(default=None, repr=False, compare=False)
-
-    def pins_at(self, place: Span) -> list[Pin]:
-        """Return the pins written by exactly these letters of the file."""
-        if self._placed is None or self._placed[0] != len(self.pins):
-            known: dict[Span, list[Pin]] = {}
-            for pin in self.pins:
-                known.setdefault(pin.place, []).append(pin)
-            self._placed = len(self.pins), known
-        return self._placed[1].get(place, [])
-
     def extend(self, other: Reading) -> None:
         self.sites += other.sites
         self.pins += other.pins

@@ -7,8 +7,6 @@ the file on disk. Nothing here knows a file format: a host builds regions from p
 from __future__ import annotations
 
 import bisect
-import itertools
-import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
@@ -100,18 +98,7 @@ class Source:
     @cached_property
     def line_starts(self) -> Sequence[int]:
         """Where each line begins, in code points; as small numbers, since a manifest can have a million lines."""
-        text = self.text
-        if "\r" not in text and len(text) < _MANY:
-            lengths = map(len, text.split("\n")[:-1])
-            return array("I", itertools.accumulate(lengths, lambda at, length: at + length + 1, initial=0))
-        starts = array("I", (0,))
-        if "\r" not in text:
-            starts.extend(found.end() for found in re.finditer("\n", text))
-            return starts
-        for i, char in enumerate(text):
-            if char == "\n" or (char == "\r" and text[i + 1 : i + 2] != "\n"):
-                starts.append(i + 1)
-        return starts
+        return line_starts(self.text)
 
     @property
     def head(self) -> str:
@@ -153,10 +140,19 @@ class Source:
         return after
 
 
-_MANY = 1 << 20
-"""Letters of a text whose lines are better not all held at once."""
+_LINE_BREAK = regex(r"\r\n|\n|\r")
+_NEWLINE = regex(r"\n")
 _FIRST_LINE = regex(r"[^\r\n]{0,1000}")
 _LINE_END = regex(r"[\r\n]|\Z")
+
+
+def line_starts(text: str) -> array[int]:
+    """Return where each line of a text begins. Only `\\n`, `\\r\\n` and `\\r` end lines."""
+    starts = array("I", (0,))
+    # Most files have but one kind of line end, and looking for that alone takes a third of the time.
+    breaks = _LINE_BREAK if "\r" in text else _NEWLINE
+    starts.extend(found.end() for found in breaks.finditer(text))
+    return starts
 
 
 def line_start(text: str, offset: int) -> int:

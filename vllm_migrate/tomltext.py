@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import Any
 
+from vllm_migrate.jsonvalue import too_deep
 from vllm_migrate.lazy import regex
 
 _MANY_PARTS = regex(r"(?:[\"']?[\w-]{0,80}[\"']?[ \t]{0,9}\.[ \t]{0,9}){80}")
@@ -39,7 +39,8 @@ def loads(text: str) -> dict[str, Any]:
         what = str(error)[: at.start()] if at is not None else str(error)
         raise TomlError(what, int(at[1]) if at is not None else None) from None
     except RecursionError:
-        raise TomlError("nested too deeply", _deepest(text)) from None
+        deep = too_deep(text, _MARK)
+        raise TomlError("nested too deeply", _line(text, deep) if deep is not None else None) from None
     except ValueError as error:
         long = _LONG.search(text)
         what = "a number of too many digits" if long is not None else str(error)
@@ -54,13 +55,3 @@ def many_parts(text: str) -> int | None:
 
 def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
-
-
-def _deepest(text: str) -> int | None:
-    """Return the line on which the nesting passes a hundred levels."""
-    depth = 0
-    for mark in re.finditer(_MARK.pattern, text):
-        depth += (mark[0] in "[{") - (mark[0] in "]}")
-        if depth > 100:
-            return _line(text, mark.start())
-    return None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from vllm_migrate.hosts import Context
 from vllm_migrate.hosts.bearing import blanked
-from vllm_migrate.hosts.python_bearing import first_line, line_starts, tree_of
+from vllm_migrate.hosts.python_bearing import first_line, tree_of
 from vllm_migrate.hosts.python_calls import read_calls
 from vllm_migrate.hosts.python_certain import mark_conditional
 from vllm_migrate.hosts.python_commands import read_lists
@@ -31,7 +31,7 @@ from vllm_migrate.hosts.python_source import Module, parse
 from vllm_migrate.hosts.python_spliced import filled_in, said_by
 from vllm_migrate.hosts.python_strings import Told, read_joined, read_strings
 from vllm_migrate.model import Item, Pin, Problem, Reading, Site, Word
-from vllm_migrate.text import Region, Source, Span
+from vllm_migrate.text import Region, Source, Span, line_starts
 
 NAME = "python"
 

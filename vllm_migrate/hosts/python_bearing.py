@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from functools import lru_cache
 
 from vllm_migrate.hosts.bearing import bearing, joined, looked_for
 from vllm_migrate.lazy import regex
-from vllm_migrate.text import Span
+from vllm_migrate.text import Span, line_starts
 
 _LOOKED_FOR = frozenset(
     (
@@ -76,11 +75,6 @@ def tree_of(text: str) -> ast.Module:
             return ast.parse(text)
         except (ValueError, RecursionError, MemoryError) as error:
             raise SyntaxError(str(error) or type(error).__name__) from None
-
-
-def line_starts(text: str) -> list[int]:
-    """Return where each line of a module begins, in letters."""
-    return [0, *(m.end() for m in re.finditer(r"\r\n|\r|\n", text))]
 
 
 def first_line(statement: ast.stmt) -> int:

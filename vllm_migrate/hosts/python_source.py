@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
 
 from vllm_migrate.hosts.bearing import blanked, quiet_parts
-from vllm_migrate.hosts.python_bearing import line_starts, quiet_statements, tree_of
+from vllm_migrate.hosts.python_bearing import quiet_statements, tree_of
 from vllm_migrate.lazy import dataclass, regex
-from vllm_migrate.text import Region, Span
+from vllm_migrate.text import Region, Span, line_starts
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _GUARD = regex(
@@ -42,7 +42,7 @@ class Module:
     version_names: set[str] = field(default_factory=set)
     templates: set[ast.AST] = field(default_factory=set)
     """Text literals that the module fills in with `format` wherever it uses them."""
-    _lines: list[int] = field(default_factory=list)
+    _lines: Sequence[int] = ()
 
     @cached_property
     def loads(self) -> dict[str, list[ast.expr]]:

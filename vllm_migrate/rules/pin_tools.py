@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from vllm_migrate.findings import Finding, Fix, Safety, Severity
 from vllm_migrate.lazy import dataclass
 from vllm_migrate.model import Change, Item, Pin, Reading, Replace, fill, is_hole
 from vllm_migrate.rules.context import Context
+from vllm_migrate.text import Span
 from vllm_migrate.versions import about_vllm, pins_of_vllm
 from vllm_migrate.versions_key import Key, key
 
@@ -52,6 +54,7 @@ class Pins:
     """
 
     def __init__(self, pins: Sequence[Pin]) -> None:
+        self._pins = pins
         self.count = len(pins)
         self.by_owner: dict[str, list[Pin]] = {}
         self.about: dict[str, list[Pin]] = {}
@@ -61,6 +64,15 @@ class Pins:
                 self.about.setdefault(pin.owner, []).append(pin)
         self.ours = pins_of_vllm(pins)
         self.owners = frozenset(p.owner for p in self.ours)
+
+
+    @cached_property
+    def by_place(self) -> dict[Span, list[Pin]]:
+        """Letters of the file → the pins they write."""
+        out: dict[Span, list[Pin]] = {}
+        for pin in self._pins:
+            out.setdefault(pin.place, []).append(pin)
+        return out
 
 
 def pins_of(reading: Reading) -> Pins:
@@ -123,7 +135,7 @@ def replacing(pin: Pin, whole: str) -> Change | None:
 def sharing(ctx: Context, pin: Pin) -> list[Pin]:
     """Return the other pins that are written by the same letters of the file (a variable used again)."""
     place = pin.place
-    return [p for p in ctx.reading.pins_at(place) if p is not pin and p.text == pin.text]
+    return [p for p in pins_of(ctx.reading).by_place.get(place, ()) if p is not pin and p.text == pin.text]
 
 
 Agrees = Callable[[Pin, str], bool]
