@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import stat
@@ -32,35 +33,38 @@ def everything(tree: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(tree.iterdir()) if path.is_file()}
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def small() -> Iterator[None]:
-    """No file of this process may grow beyond 64 bytes."""
+    """No file of this process may grow beyond 64 bytes: not even the one that the result of a test goes to."""
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, ignored)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
 
 
-def test_no_room_leaves_no_trace(tree: Path, small: None) -> None:
-    with pytest.raises(WriteError, match="too large"):
+def test_no_room_leaves_no_trace(tree: Path) -> None:
+    with small(), pytest.raises(WriteError, match="too large"):
         replace(tree / "a.sh", OLD, b"x" * 100)
-    with pytest.raises(WriteError, match="too large"):
+    with small(), pytest.raises(WriteError, match="too large"):
         save(tree / "notes", b"x" * 100)
-    with pytest.raises(WriteError, match="too large"):
+    with small(), pytest.raises(WriteError, match="too large"):
         create(tree / "known.json", b"x" * 100)
-    with pytest.raises(WriteError, match="too large"):
+    with small(), pytest.raises(WriteError, match="too large"):
         write.create_all(tree / "out", {"1.patch": b"x", "2.patch": b"x" * 100})
     assert everything(tree) == {"a.sh": OLD, "b.sh": OLD, "c.sh": OLD}
     assert not (tree / "out").exists()
 
 
-def test_no_room_for_one_file_of_a_change_leaves_all_of_it(tree: Path, small: None) -> None:
+def test_no_room_for_one_file_of_a_change_leaves_all_of_it(tree: Path) -> None:
     a, b, c = (tree / name for name in ("a.sh", "b.sh", "c.sh"))
     texts = {a: (OLD, NEW), b: (OLD, b"x" * 100), c: (OLD, NEW)}
-    refused = replace_all(texts, [{a, b}], tree)
+    with small():
+        refused = replace_all(texts, [{a, b}], tree)
     assert set(refused) == {a, b}
     assert everything(tree) == {"a.sh": OLD, "b.sh": OLD, "c.sh": NEW}
 
