@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from small_hosts import check_identity, read, render
 
 from vllm_migrate.hosts import envfile
-from vllm_migrate.model import InsertVariable, Remove, Rename, Replace
+from vllm_migrate.model import CannotRender, InsertText, InsertVariable, Remove, Rename, Replace
 
 TEXT = """\
 # what compose reads
@@ -67,3 +67,76 @@ def test_a_value_that_is_written_is_read_again(value: str) -> None:
         found = read(envfile, text, ".env")
         after = render(found, text, [Replace(found.variables[0], value)])
         assert read(envfile, after, ".env").variables[0].value == value
+
+
+@pytest.mark.parametrize(
+    ("line", "pin"),
+    [
+        ("VLLM_IMAGE=vllm/vllm-openai:v0.9.0", "vllm/vllm-openai:v0.9.0"),
+        ("IMAGE='reg.io:5000/a/vllm:0.9'  # why", "reg.io:5000/a/vllm:0.9"),
+        ('export my_image="vllm/vllm-openai:v0.9.0@sha256:ab"', "vllm/vllm-openai:v0.9.0@sha256:ab"),
+        ("VLLM_VERSION=0.9.0", "0.9.0"),
+        ('VLLM_IMAGE_TAG="v0.9.0-cu129"', "v0.9.0-cu129"),
+        ("VLLM_TAG=v0.9.0", "v0.9.0"),
+        ("VLLM_TAG=latest", None),
+        ("VLLM_TAG=v0.9.0 or so", None),
+        ("VLLM_TAG=v0.9.$PATCH", None),
+        ("VLLM_TAGS=v0.9.0", None),
+        ("TAG=v0.9.0", None),
+        ("VERSION_VLLM=0.9.0", None),
+        ("VLLM_IMAGE=vllm/vllm-openai", None),
+        ("VLLM_IMAGE=see vllm/vllm-openai:v0.9.0", None),
+        ("IMAGES=vllm/vllm-openai:v0.9.0", None),
+        ('VLLM_TAG=v0.9."0"', None),
+        ("# VLLM_TAG=v0.9.0", None),
+    ],
+)
+def test_what_names_a_version(line: str, pin: str | None) -> None:
+    text = f"A=1\n{line}\nB=2\n"
+    found = read(envfile, text, ".env")
+    assert [p.text for p in found.pins] == ([] if pin is None else [pin])
+    check_identity(found, text)
+    for one in found.pins:
+        assert bool(one.locked) is ("@" in one.text)
+        assert render(found, text, [Replace(one, "x:1")]) == text.replace(one.text, "x:1")
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [("A=1\n", "A=1\nN=v w\n"), ("A=1", "A=1\nN=v w\n"), ("A=1\r\nB=2\r\n", "A=1\r\nB=2\r\nN=v w\r\n")],
+)
+def test_a_variable_is_added_at_the_end(text: str, after: str) -> None:
+    found = read(envfile, text, ".env")
+    home = found.variables[0].container
+    assert render(found, text, [InsertVariable(home, "N", "v w")]) == after.replace("v w", '"v w"')
+
+
+def test_a_variable_is_added_behind_the_last_line() -> None:
+    found = read(envfile, "A=1\nB=2", ".env")
+    first, last = found.variables
+    added = [InsertVariable(v.container, "N" + v.name, "3", after=v) for v in (first, last)]
+    assert render(found, "A=1\nB=2", added) == "A=1\nNA=3\nB=2\nNB=3"
+
+
+@pytest.mark.parametrize(("value", "after"), [("--y=\ue000", "A=--y=$HOME\n"), ("a b \ue000", 'A="a b $HOME"\n')])
+def test_what_is_filled_in_stays(value: str, after: str) -> None:
+    text = "A=--x=$HOME\n"
+    found = read(envfile, text, ".env")
+    assert render(found, text, [Replace(found.variables[0], value)]) == after
+    other = render(found, text, [Replace(found.variables[0], value, ("${B}",))])
+    assert other == after.replace("$HOME", "${B}")
+
+
+def test_names_of_properties_may_have_dots() -> None:
+    text = "a.b=1\nspring.VLLM_X = 2\nVLLM_TAG=v0.9.0\n"
+    assert [v.name for v in read(envfile, text, "app.properties").variables] == ["a.b", "VLLM_TAG"]
+    assert [v.name for v in read(envfile, text, ".env").variables] == ["VLLM_TAG"]
+
+
+def test_a_line_that_changes_and_goes_only_goes() -> None:
+    text = "A=1\nB=2\n"
+    found = read(envfile, text, ".env")
+    gone = found.variables[0]
+    assert render(found, text, [Replace(gone, "2"), Remove(gone)]) == "B=2\n"
+    with pytest.raises(CannotRender):
+        render(found, text, [InsertText(gone, "step", "x")])

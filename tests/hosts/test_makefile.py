@@ -9,7 +9,7 @@ import pytest
 from small_hosts import check_identity, pins, read, render, word, words
 
 from vllm_migrate.hosts import host, lockfile, makefile
-from vllm_migrate.model import CannotRender, Remove, Replace
+from vllm_migrate.model import CannotRender, Remove, Rename, Replace
 
 needs_shell = pytest.mark.skipif(host("shell") is None, reason="the shell host is not there")
 
@@ -115,3 +115,147 @@ def test_pipfile_lock() -> None:
     text = '{"default": {"vllm": {"hashes": ["sha256:ab"], "version": "==0.11.0"}, "x": {"editable": true}}}'
     found = read(lockfile, text, "Pipfile.lock")
     assert pins(found) == ["vllm==0.11.0"] and "regenerate" in found.pins[0].locked
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "after"),
+    [
+        ("TAG := v0.9.0\nall:\n\tdocker run vllm/vllm-openai:$(TAG) --model m\n", "Makefile", "v0.33.0"),
+        ("TAG = v0.9.0  # why \nall:\n\tdocker run vllm/vllm-openai:${TAG} --model m\n", "Makefile", "v0.33.0"),
+        ("export TAG ?= v0.9.0\r\nall:\r\n\tdocker run vllm/vllm-openai:$(TAG) --model m\r\n", "Makefile", "v0.33.0"),
+        ('tag := "v0.9.0" \nall:\n  docker run vllm/vllm-openai:{{ tag }} --model m\n', "justfile", "v0.33.0"),
+        ("tag := 'v0.9.0'\nall:\n  docker run vllm/vllm-openai:{{tag}} --model m\n", "Justfile", "v0.33.0"),
+    ],
+)
+def test_the_version_of_an_image_is_where_its_variable_is_given(text: str, path: str, after: str) -> None:
+    found = read(makefile, text, path)
+    (site,) = found.sites
+    (pin,) = site.pins
+    assert found.pins == [pin] and pin.whole == "vllm/vllm-openai:v0.9.0"
+    assert render(found, text, [Replace(pin, after)]) == text.replace("v0.9.0", after)
+
+
+@pytest.mark.parametrize(
+    ("head", "path"),
+    [
+        ("TAG = v0.9.0\nTAG = v0.8.0\n", "Makefile"),
+        ("TAG = v0.9.0\nTAG += -x\n", "Makefile"),
+        ("tag := f()\n", "justfile"),
+        ("tag := 'a' + 'b'\n", "justfile"),
+    ],
+)
+def test_a_variable_that_is_not_sure_gives_no_version(head: str, path: str) -> None:
+    recipe = (
+        "docker run vllm/vllm-openai:$(TAG) --model m"
+        if path == "Makefile"
+        else "docker run vllm/vllm-openai:{{tag}} --model m"
+    )
+    found = read(makefile, f"{head}all:\n\t{recipe}\n", path)
+    assert "v0.9.0" not in "".join(p.whole for p in found.pins) and found.sites[0].pins[0].holes
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "said"),
+    [
+        ("A = --x 4 --y\nall:\n\tvllm serve m $(A)\n", "Makefile", ["m", "--x", "4", "--y"]),
+        ("A = \\\n  --x 4 \\\n  --y\nall:\n\tvllm serve m ${A} --z\n", "Makefile", ["m", "--x", "4", "--y", "--z"]),
+        ("A = --x 4 # why\nall:\n\tvllm serve m $(A)\n", "Makefile", ["m", "${A}"]),
+        ("A = --x 4\nA += --y\nall:\n\tvllm serve m $(A)\n", "Makefile", ["m", "${A}"]),
+        ("A = x 4\nall:\n\tvllm serve m $(A)\n", "Makefile", ["m", "${A}"]),
+        ("a := f()\nb := '--x 4'  \nall:\n  vllm serve m {{ b }}\n", "justfile", ["m", "--x", "4"]),
+        ('b := "--x 4"\nall:\n  @vllm serve m {{b}}\n', "justfile", ["m", "--x", "4"]),
+        ("b := '--x' + '4'\nall:\n  vllm serve m {{b}}\n", "justfile", ["m", "${b}"]),
+    ],
+)
+def test_options_of_a_variable(text: str, path: str, said: list[str]) -> None:
+    found = read(makefile, text, path)
+    assert words(found) == said
+    check_identity(found, text)
+    if "--x" in said:
+        gone = [word(found, "--x"), word(found, "4")]
+        assert not any(w.locked for w in gone)
+        after = render(found, text, [Remove(w) for w in gone])
+        assert words(read(makefile, after, path)) == [w for w in said if w not in ("--x", "4")] or "--" not in after
+
+
+def test_options_that_something_else_uses_stay() -> None:
+    text = "A = --x 4\nall:\n\tvllm serve m $(A)\nother:\n\techo $(A)\n"
+    assert [w.locked for w in read(makefile, text, "Makefile").sites[0].words] == ["", *["A is used elsewhere too"] * 2]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"),
+    [
+        ("vllm serve $(or $(A),\\\n\t$(B)) --x $$Y", ["${_part_0}", "--x", "$Y"]),
+        ("vllm serve $(M) \\\n\t\t--x $(M)/$$Y \\\n\t--z", ["${M}", "--x", "${M}/$Y", "--z"]),
+        ("-@ vllm serve m", ["m"]),
+        ("+vllm serve m", ["m"]),
+        ("vllm serve m $@ $< $${@}", ["m", "${_part_0}", "${_part_1}", "${@}"]),
+    ],
+)
+def test_recipes_keep_what_make_fills_in(recipe: str, said: list[str]) -> None:
+    text = f"all:\n\t{recipe}\nother:\n\techo\n"
+    found = read(makefile, text, "Makefile")
+    assert words(found) == said
+    check_identity(found, text)
+    for item in found.sites[0].words:
+        # Whatever it says already stays as make reads it.
+        assert render(found, text, [Replace(item, "x" + item.text, item.holes)]).replace("x", "") == text.replace(
+            "x", ""
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [("all:\n\tvllm serve m --x=$(A)/$$Z\n", "Makefile"), ("all:\n  vllm serve m --x={{ A }}/$Z\n", "justfile")],
+)
+def test_a_word_keeps_what_is_filled_in(text: str, path: str) -> None:
+    found = read(makefile, text, path)
+    item = found.sites[0].words[-1]
+    assert render(found, text, [Replace(item, item.text.replace("--x", "--yy"), item.holes)]) == text.replace(
+        "--x", "--yy"
+    )
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"),
+    [
+        ("    vllm serve m \\\n      --x\n", ["m", "--x"]),
+        ("\t-@vllm serve m\n", ["m"]),
+        ("    #!/usr/bin/env bash\n    set -e\n\n    vllm serve m \\\n      --x\n", ["m", "--x"]),
+        ("    echo\n    vllm serve m", ["m"]),
+        ("    #!/bin/sh\n    A=--x\n    vllm serve m $A", ["m", "--x"]),
+    ],
+)
+@pytest.mark.parametrize("after", ["", "\nother:\n    echo\n", "x := '1'\n"])
+def test_recipes_of_just(recipe: str, said: list[str], after: str) -> None:
+    text = f"serve a:\n{recipe}" + ("\n" if after and not recipe.endswith("\n") else "") + after
+    assert words(read(makefile, text, "justfile")) == said
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "value"),
+    [
+        ("export A = 1  # why", "Makefile", "1"),
+        ("export A := $(B)", "Makefile", None),
+        ("export A := '1' ", "justfile", "1"),
+        ("export A := b + '1'", "justfile", None),
+        ('export A := "$X"', "justfile", "$X"),
+    ],
+)
+def test_exported_values(line: str, path: str, value: str | None) -> None:
+    text = f"{line}\nall:\n\tvllm serve m\nbox:\n\tdocker run vllm/vllm-openai:v0.9.0 --model m\n"
+    found = read(makefile, text, path)
+    first, boxed = found.sites
+    (variable,) = first.variables
+    assert boxed.variables == [] and variable.name == "A"
+    if value is None:
+        assert variable.holes
+        with pytest.raises(CannotRender):
+            render(found, text, [Replace(variable, "2")])
+    else:
+        assert variable.value == value
+        assert render(found, text, [Replace(variable, "2")]) == text.replace(value, "2", 1)
+    assert render(found, text, [Rename(variable, "B_A"), Remove(variable)][:1]) == text.replace(
+        "export A", "export B_A"
+    )

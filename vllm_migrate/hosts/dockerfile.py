@@ -455,6 +455,6 @@ class _Reader:
                 if where != span or other is pin or pin.locked:
                     continue
                 if pin.kind in ("base", "image") and other.kind == pin.kind:
-                    mine, theirs = pin.whole.partition(":")[0], other.whole.partition(":")[0]
+                    mine, theirs = split_image(pin.whole)[0], split_image(other.whole)[0]
                     if mine != theirs and is_server_image(pin.whole) != is_server_image(other.whole):
                         pin.locked = f"also used by {theirs}"

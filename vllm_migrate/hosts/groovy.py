@@ -114,7 +114,7 @@ def read(region: Region, context: Context) -> Reading:
             around.append(variable)
         if len(literal.quote) == 1 and _REFERENCE.fullmatch(_HOLE.sub("x", raw) if literal.quote == '"' else raw):
             reference = _value(raw, literal.quote)
-            if is_server_image(raw.partition("${")[0].rpartition(":")[0] or raw):
+            if is_server_image(raw):
                 pin = Pin(region, literal.inside, SpotContainer(NAME, region), kind="image", text=reference[0])
                 pin.holes, pin.owner = reference[1], context.owner
                 pin.locked = "has a digest" if "@sha256:" in raw else ""
@@ -208,7 +208,7 @@ def _written(text: str, quote: str, holes: Sequence[str] = ()) -> str:
     out = text.replace("\\", "\\\\")
     out = out.replace(quote, "\\" + quote)
     if len(quote) == 1:
-        out = out.replace("\n", "\\n")
+        out = out.replace("\n", "\\n").replace("\r", "\\r")
     if quote[0] == '"':
         out = out.replace("$", "\\$")
     return fill(out, holes) if any(is_hole(c) for c in out) else out

@@ -12,7 +12,14 @@ from vllm_migrate.hosts.listed import ListContainer, SpotContainer, mapped, whol
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.requirements import Lines
 from vllm_migrate.hosts.requirements import read as read_requirements
-from vllm_migrate.hosts.unit_words import UnitWord, quote_assignment, quote_word, script_region, split_unit_words
+from vllm_migrate.hosts.unit_words import (
+    UnitWord,
+    quote_assignment,
+    quote_supervised,
+    quote_word,
+    script_region,
+    split_unit_words,
+)
 from vllm_migrate.launch import basename, container_launch, find_launch, launchers, script_of
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import (
@@ -95,8 +102,6 @@ def settings(text: str) -> Iterator[Setting]:
         start, end = lines[i]
         i += 1
         line = text[start:end]
-        if not line.strip() or line.lstrip().startswith(("#", ";")):
-            continue
         header = _HEADER.match(line.strip())
         if header is not None:
             section = header[1]
@@ -105,7 +110,7 @@ def settings(text: str) -> Iterator[Setting]:
         if match is None:
             continue
         joined = [Span(start + match.end(), end)]
-        while text[joined[-1].start : joined[-1].end].endswith("\\") and i < len(lines):
+        while text[joined[-1].start : joined[-1].end].endswith("\\"):
             last = joined[-1]
             joined[-1] = Span(last.start, last.end - 1)
             while i < len(lines) and text[slice(*lines[i])].lstrip().startswith(("#", ";")):
@@ -181,10 +186,12 @@ def _listing(region: Region, setting: Setting, words: Sequence[UnitWord]) -> Lis
     )
 
 
-def _words(region: Region, setting: Setting, *, dollars: bool = True) -> list[UnitWord]:
+def _words(
+    region: Region, setting: Setting, *, dollars: bool = True, supervised: bool = False
+) -> list[UnitWord]:
     logical = setting.logical(region)
     found = []
-    for word in split_unit_words(logical.text, dollars=dollars):
+    for word in split_unit_words(logical.text, dollars=dollars, supervised=supervised):
         span = logical.to_parent(word.span.start, word.span.end)
         if span is not None:
             found.append(UnitWord(span, word.text, word.holes, word.splits, word.quoted))
@@ -241,10 +248,12 @@ def _image(region: Region, setting: Setting, unit: Unit, owner: str) -> None:
 
 
 def _exec(region: Region, setting: Setting, unit: Unit, context: Context, out: Reading) -> None:
-    words = _words(region, setting)
+    supervised = setting.key == "command"
+    words = _words(region, setting, supervised=supervised)
     if not words:
         return
-    home = ListContainer(NAME, region, _listing(region, setting, words), quote_word)
+    quote = quote_supervised if supervised else quote_word
+    home = ListContainer(NAME, region, _listing(region, setting, words), quote)
     texts = [w.text for w in words]
     if setting.key in _EXEC:
         texts[0] = texts[0].lstrip("@-:+!|")
@@ -252,7 +261,7 @@ def _exec(region: Region, setting: Setting, unit: Unit, context: Context, out: R
     if script is not None and words[script].quoted:
         word = words[script]
         if any(t in texts[script] for t in launchers()["triggers"]):
-            reading = read_shell(script_region(region, word.span), context)
+            reading = read_shell(script_region(region, word.span, supervised=supervised), context)
             unit.sites += reading.sites
             reading.sites = []
             out.extend(reading)
