@@ -42,7 +42,9 @@ def read(region: Region, context: Context) -> Reading:
     for item in held:
         place = item.place
         item.branch = masked.branch(place.start)
-        if not masked.whole(place.start, place.end):
+        # A word over an `else` would be read as what both branches print.
+        mixed = any(a.word in ("else", "elif") for a in masked.within(place.start, place.end))
+        if mixed or not masked.whole(place.start, place.end):
             item.locked = item.locked or "inside a template action"
     return out
 

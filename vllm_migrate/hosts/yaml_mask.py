@@ -24,6 +24,7 @@ _COMMENT = regex(r"-?\s*/\*")
 _FIELD = regex(r"(?<![{$])\{[A-Za-z_]\w*\}(?!\})")
 _CLOSE = regex(r"\}\}|\{\{|\\.|\"(?:[^\"\\\n]|\\.){0,4000}\"|`[^`]{0,4000}`")
 _JINJA = regex(r"\{[%#]")
+_REMARK = regex(r"(?<!\$)\{#")
 _WORD = regex(r"\$?\{[{%][-+~]?\s*(/\*|[A-Za-z_]\w*|\$\w*\s*:?=)?")
 _CONTROL = frozenset(
     (
@@ -178,7 +179,7 @@ def mask(text: str, *, fields: bool = False) -> Mask:
         matches = [m.span() for m in _FIELD.finditer(text)]
     else:
         matches = _actions(text)
-    if "{%" in text:
+    if "{%" in text or _REMARK.search(text) is not None:
         matches += _jinja(text)
         matches.sort()
     out = list(text)
