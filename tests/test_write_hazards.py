@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import stat
@@ -121,18 +122,126 @@ def test_attributes_stay(tree: Path) -> None:
     assert os.getxattr(tree / "a.sh", "user.origin") == b"here"
 
 
+ACL = "system.posix_acl_access"
+
+
 @pytest.mark.skipif(not hasattr(os, "setxattr"), reason="no extended attributes here")
-def test_an_attribute_that_would_be_lost_is_a_reason(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "listxattr", lambda path: ["system.posix_acl_access"] if str(path).endswith(".sh") else [])
-    monkeypatch.setattr(os, "getxattr", lambda path, name: b"")
+@pytest.mark.parametrize(
+    ("name", "number", "lost"),
+    [
+        (ACL, errno.EPERM, True),
+        ("user.origin", errno.ENOSPC, True),
+        ("user.origin", errno.ENODATA, False),
+        ("security.selinux", errno.EPERM, False),
+        ("trusted.md5sum", errno.EPERM, False),
+    ],
+)
+def test_an_attribute_that_would_be_lost_is_a_reason(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int, lost: bool
+) -> None:
+    monkeypatch.setattr(os, "listxattr", lambda path: [name] if str(path).endswith(".sh") else [])
+    monkeypatch.setattr(os, "getxattr", lambda *_: b"")
 
     def refuse(*_: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "setxattr", refuse)
-    with pytest.raises(WriteError, match="posix_acl_access would not stay"):
+    if lost:
+        with pytest.raises(WriteError, match=f"its attribute {name} would not stay"):
+            replace(tree / "a.sh", OLD, NEW)
+    else:
         replace(tree / "a.sh", OLD, NEW)
-    assert everything(tree) == {"a.sh": OLD, "b.sh": OLD, "c.sh": OLD}
+    assert everything(tree) == {"a.sh": OLD if lost else NEW, "b.sh": OLD, "c.sh": OLD}
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="no extended attributes here")
+def test_rights_that_a_folder_gives_do_not_come_to_a_file_without(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = {"a.sh": ["user.origin"], "b.sh": ["user.origin", ACL]}
+    given = ["user.origin", ACL, "security.selinux"]
+    gone: list[str] = []
+
+    def remove(_: str, name: str) -> None:
+        gone.append(name)
+
+    monkeypatch.setattr(os, "listxattr", lambda path: here.get(Path(path).name, given))
+    monkeypatch.setattr(os, "getxattr", lambda *_: b"")
+    monkeypatch.setattr(os, "setxattr", lambda *_: None)
+    monkeypatch.setattr(os, "removexattr", remove)
+    replace(tree / "a.sh", OLD, NEW)
+    assert gone == [ACL]
+    replace(tree / "b.sh", OLD, NEW)
+    assert gone == [ACL]
+
+
+def test_nothing_is_renamed_before_it_is_on_the_disk(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = tree / "a.sh", tree / "b.sh"
+    done: list[str] = []
+    real_sync, real_rename = os.fsync, os.replace
+
+    def sync(handle: int) -> None:
+        done.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+        real_sync(handle)
+
+    def rename(old: str, new: Path) -> None:
+        done.append("rename")
+        real_rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", rename)
+    assert replace_all(dict.fromkeys((a, b), (OLD, NEW)), [{a, b}], tree) == {}
+    assert done == ["file", "file", "rename", "rename", "folder"]
+
+
+def test_what_a_killed_run_left_long_ago_goes(tree: Path) -> None:
+    for name in (".vllm-migrate-1.tmp", ".vllm-migrate-2.tmp", ".vllm-migrate-3", "mine.tmp"):
+        (tree / name).write_bytes(b"")
+        os.utime(tree / name, (0, 0))
+    os.utime(tree / ".vllm-migrate-2.tmp")
+    (tree / ".vllm-migrate-4.tmp").mkdir()
+    os.utime(tree / ".vllm-migrate-4.tmp", (0, 0))
+    replace_all({tree / "a.sh": (OLD, NEW)}, [], tree)
+    left = {path.name for path in tree.iterdir()} - {"a.sh", "b.sh", "c.sh"}
+    assert left == {".vllm-migrate-2.tmp", ".vllm-migrate-3", ".vllm-migrate-4.tmp", "mine.tmp"}
+
+
+def test_a_signal_waits_and_comes_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    got: list[str] = []
+    before = signal.signal(signal.SIGTERM, lambda *_: got.append("came"))
+    try:
+        with write.unbroken():
+            signal.raise_signal(signal.SIGTERM)
+            got.append("written")
+        assert got == ["written", "came"]
+        signal.raise_signal(signal.SIGTERM)
+        assert got == ["written", "came", "came"]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_files_of_our_own_are_new_or_none(tree: Path) -> None:
+    (tree / "out").mkdir()
+    (tree / "out" / "2.patch").write_bytes(b"mine")
+    with pytest.raises(WriteError, match=r"2\.patch: File exists, not written"):
+        write.create_all(tree / "out", {"1.patch": b"x", "2.patch": b"x"})
+    assert everything(tree / "out") == {"2.patch": b"mine"}
+    with pytest.raises(WriteError):
+        write.create_all(tree / "deep" / "er", {"1.patch": b"x", "2/3.patch": b"x"})
+    assert not (tree / "deep").exists()
+    made = write.create_all(tree / "deep" / "er", {"2.patch": b"x", "1.patch": b"y"})
+    assert [p.name for p in made] == ["2.patch", "1.patch"]
+    assert everything(tree / "deep" / "er") == {"1.patch": b"y", "2.patch": b"x"}
+    assert write.create_all(tree / "deep", {}) == []
+
+
+def test_what_is_private_is_for_its_owner_alone(tree: Path) -> None:
+    save(tree / "deep" / "notes", b"1")
+    save(tree / "deep" / "notes", b"2")
+    assert (tree / "deep" / "notes").read_bytes() == b"2"
+    assert stat.S_IMODE((tree / "deep" / "notes").stat().st_mode) == 0o600
+    save(tree / "known", b"1", private=False)
+    assert stat.S_IMODE((tree / "known").stat().st_mode) & 0o600 == 0o600
+    with pytest.raises(WriteError, match="No such file"):
+        save(tree / "none" / "known", b"1", private=False)
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o600, 0o755, 0o4755, 0o2755, 0o1777])
@@ -203,9 +312,11 @@ def test_two_writers_at_once(tree: Path) -> None:
 
 
 PROGRAM = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
 from vllm_migrate import write
+# A shell's background job ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 real = write.finish
 def finish(ready, before):
     real(ready, before)

@@ -50,6 +50,8 @@ _CODES: dict[str, str] = {
     "field": "VM903",
     "method": "VM108",
 }
+#: Kinds of what an option takes: a form of its text, a value or none.
+_NARROWED = frozenset({"form", "arity"})
 #: Kinds whose loss can also be told by an entry about a changed meaning.
 _CHANGED = frozenset({"form", "arity", "endpoint", "method", "default"})
 
@@ -103,7 +105,7 @@ class Answers:
             for entry in self.migrations.named(surface, name):
                 if entry.only and only and entry.only != only:
                     continue
-                if value is None or thing.kind in ("form", "arity"):
+                if value is None or thing.kind in _NARROWED:
                     if not entry.values:
                         yield entry
                 elif value.lower() in {v.lower() for v in entry.values}:
@@ -156,10 +158,15 @@ def stub(removal: Removal, answers: Answers) -> dict[str, Any]:
         "surface": surface,
         "name": name,
     }
+    since: dict[str, Any] = {"introduced_in": None, "deprecated_in": None, "removed_in": removal.removed_in}
+    if thing.kind in _NARROWED:
+        # The option stays and takes less.
+        since.update(removed_in=None, changed_in=removal.removed_in)
+        return {**out, "code": "VM111", **since, "severity": "warning"}
     if value is not None:
         out["values"] = [value]
     severity = "warning" if surface in ("variable", "metric", "field", "endpoint") else "error"
-    return {**out, "introduced_in": None, "deprecated_in": None, "removed_in": removal.removed_in, "severity": severity}
+    return {**out, **since, "severity": severity}
 
 
 def _form(removal: Removal) -> str:
