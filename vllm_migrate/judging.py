@@ -225,7 +225,7 @@ def _site(subject: _Subject, site: Site, origin: Origin, from_: str | None) -> N
         if hasattr(module, "judge_site"):
             found += module.judge_site(ctx)
     if site.ignores:
-        _soften(site, found)
+        _soften(site, target, found)
     if note:
         out.notices.append(f"{path}:{source.position(site.place.start)[0]}: {note}")
         for finding in found:
@@ -269,10 +269,13 @@ def _standing(site: Site, origin: Origin, from_: str | None) -> str:
     return f"{what} is on {origin.version}: {said} ({origin.how})"
 
 
-def _soften(site: Site, found: Iterable[Finding]) -> None:
-    """What a wrapper drops by itself keeps nothing from starting."""
+def _soften(site: Site, target: Release, found: Iterable[Finding]) -> None:
+    """What a wrapper drops by itself keeps nothing from starting: options that the target does not have."""
     for finding in found:
-        if finding.severity == "error" and finding.site is site and finding.code.startswith("VM1"):
+        if finding.severity != "error" or finding.site is not site or not finding.subject.startswith("--"):
+            continue
+        # A key or a value is passed on with its option, and refused.
+        if not target.takes(finding.subject.partition(".")[0], (), site.entry_point):
             finding.severity = "warning"
             finding.related.append(f"{site.wrapper} drops an option that its vLLM does not take")
 
