@@ -102,6 +102,51 @@ def test_the_nearest_pin_decides(tmp_path: Path) -> None:
     assert origins == {"deep/er/serve.sh": "0.11.0", "other/serve.sh": "0.31.0"}
 
 
+COMPOSE = "services:\n  a:\n    image: vllm/vllm-openai:v0.17.1\n"
+LOCK = '[[package]]\nname = "vllm"\nversion = "0.17.1"\n'
+BESIDE = {
+    **dict.fromkeys(("Dockerfile", "Containerfile.gpu", "gpu.dockerfile"), "FROM vllm/vllm-openai:v0.17.1\n"),
+    **dict.fromkeys((".env", ".env.prod", "prod.env"), "VLLM_IMAGE=vllm/vllm-openai:v0.17.1\n"),
+    **dict.fromkeys(("compose.yaml", "compose.yml"), COMPOSE),
+    **dict.fromkeys(("uv.lock", "poetry.lock", "pdm.lock"), LOCK),
+    **dict.fromkeys(
+        ("requirements.txt", "requirements-a.txt", "a-requirements.txt", "a_requirements.txt", "a-requirements.in",
+         "constraints.txt"),
+        "vllm==0.17.1\n",
+    ),
+    "Pipfile": '[packages]\nvllm = "==0.17.1"\n',
+    "Pipfile.lock": '{"default": {"vllm": {"version": "==0.17.1"}}}\n',
+    "environment.yml": "dependencies:\n  - pip:\n    - vllm==0.17.1\n",
+    "pixi.toml": '[pypi-dependencies]\nvllm = "==0.17.1"\n',
+    "pyproject.toml": '[project]\ndependencies = ["vllm==0.17.1"]\n',
+    "setup.cfg": "[options]\ninstall_requires =\n    vllm==0.17.1\n",
+    "setup.py": 'from setuptools import setup\nsetup(install_requires=["vllm==0.17.1"])\n',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_file_alone_is_judged_by_the_pins_beside_it(name: str, tmp_path: Path) -> None:
+    """A hook is given the files of a commit: the release they run on does not depend on that."""
+    put(tmp_path, {"serve.sh": "vllm serve m\n", name: BESIDE[name]})
+    alone = run([tmp_path / "serve.sh"], tmp_path, replace(TO, fix=False))
+    assert [(s.path, s.version) for s in alone.standings] == [("serve.sh", "0.17.1")]
+    assert [f.path for f in alone.files] == ["serve.sh"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("notes.md", "```\ndocker run vllm/vllm-openai:v0.17.1 --model m\n```\n"),
+        ("requirements.md", "```\npip install vllm==0.17.1\n```\n"),
+        ("compose.yaml", COMPOSE + "#" * (1 << 20)),
+    ],
+)
+def test_documents_and_long_files_beside_say_nothing(name: str, text: str, tmp_path: Path) -> None:
+    put(tmp_path, {"serve.sh": "vllm serve m\n", name: text, "z/requirements.txt": "vllm==0.17.1\n"})
+    alone = run([tmp_path / "serve.sh"], tmp_path, replace(TO, fix=False))
+    assert [(s.path, s.version) for s in alone.standings] == [("serve.sh", None)]
+
+
 def test_pins_that_disagree_are_said_not_guessed(tmp_path: Path) -> None:
     files = {
         "a.txt": "",
@@ -243,6 +288,7 @@ def test_a_file_with_an_open_merge_conflict_is_reported_there_and_left_alone(
     source = next(f.source for f in report.files if f.path == name)
     assert source is not None
     assert (told.code, source.position(told.span.start)[0]) == ("VM001", 2)
+    assert source.text[told.span.start : told.span.end] == "<<<<<<<"
     assert "merge conflict" in told.message
     assert after(report, "other.sh") == "vllm serve m\n"
     assert after(report, name) == source.text

@@ -9,7 +9,7 @@ import pytest
 
 from vllm_migrate import baseline
 from vllm_migrate.findings import FileResult, Finding, Report
-from vllm_migrate.suppress import read
+from vllm_migrate.suppress import read, unused
 from vllm_migrate.text import Source, Span
 
 
@@ -76,6 +76,45 @@ def test_a_comment_above_a_continued_command_holds_for_all_of_it() -> None:
     command = "vllm serve m \\\n  --port 80 \\\n  --swap-space 4\n"
     assert hidden(above + command)
     assert not hidden(above + "vllm serve x\n" + command)
+
+
+def test_comments_that_hide_nothing_are_shown_where_they_stand() -> None:
+    lines = [
+        "# vllm-migrate: ignore[VM101, VM2] why",
+        "vllm serve m  # vllm-migrate: ignore",
+        "vllm serve m  # vllm-migrate: ignore[VM3] # vllm-migrate: ignore[VM4]",
+        "# vllm-migrate: ignore[]",
+        "<!-- vllm-migrate: ignore-file[VM5] -->",
+        "",
+    ]
+    source = Source("a.sh", "\n".join(lines).encode())
+    found = unused(source, "a.sh", "0.33.0", {source.text.index("# vllm-migrate: ignore[VM3]")})
+    assert [(source.text[f.span.start : f.span.end], f.subject, f.message) for f in found] == [
+        (lines[0][:-4], "VM101, VM2", "unused suppression: nothing here is found for VM101, VM2"),
+        (lines[1][14:], "ignore", "unused suppression: nothing is found here"),
+        ("# vllm-migrate: ignore[VM4]", "VM4", "unused suppression: nothing here is found for VM4"),
+        ("<!-- vllm-migrate: ignore-file[VM5]", "VM5", "unused suppression: nothing here is found for VM5"),
+    ]
+    assert {(f.code, f.severity, f.path, f.to) for f in found} == {("VM004", "info", "a.sh", "0.33.0")}
+
+
+@pytest.mark.parametrize(
+    ("text", "needle", "hides"),
+    [
+        # What begins on one line and ends on the next belongs to both, and to no third.
+        ("# vllm-migrate: ignore\nx: one\n  two\ny\n", "one\n  two", True),
+        ("x: one\n  two # vllm-migrate: ignore\ny\n", "one\n  two", True),
+        ("x: one\n  two\ny # vllm-migrate: ignore\n", "one\n  two\n", False),
+        ("x: one\ny # vllm-migrate: ignore\n", "one\n", False),
+        ("a \\\nb \\\nc # vllm-migrate: ignore\nd\n", "b", False),
+        ("# vllm-migrate: ignore\na \\\nb \\\nc\nd\n", "d\n", False),
+        ("# vllm-migrate: ignore\n# vllm-migrate: ignore[VM2]\n\n\na\nb\n", "a\n", True),
+        ("# vllm-migrate: ignore\n# vllm-migrate: ignore[VM2]\n\n\na\nb\n", "b\n", False),
+    ],
+)
+def test_a_comment_holds_for_the_lines_of_a_finding(text: str, needle: str, hides: bool) -> None:
+    source = Source.of(text)
+    assert read(source).hides(finding(source, needle), source) is hides
 
 
 def report_of(text: str, count: int = 1) -> Report:

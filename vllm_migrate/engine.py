@@ -123,16 +123,16 @@ class Tree:
                 self.add(file)
 
 
-_PIN_NAMES = ("dockerfile", "containerfile", "requirements", "constraints", "pyproject.toml", "setup.py", "setup.cfg")
-_PIN_ENDS = (
-    ".dockerfile", ".yaml", ".yml", ".env", "environment.yml", "-requirements.txt", "_requirements.txt",
-    "requirements.in", "pipfile",
+_PIN_NAMES = (
+    "dockerfile", "containerfile", "requirements", "constraints", "pyproject.toml", "setup.py", "setup.cfg",
+    "pipfile", "uv.lock", "poetry.lock", "pdm.lock", "pixi.toml", ".env",
 )  # fmt: skip
+_PIN_ENDS = (".dockerfile", ".yaml", ".yml", ".env", "requirements.txt", "requirements.in")
 
 
 def _may_pin(name: str) -> bool:
     low = name.lower()
-    return low.startswith(_PIN_NAMES) or low.endswith(_PIN_ENDS) or low.startswith(".env")
+    return low.startswith(_PIN_NAMES) or low.endswith(_PIN_ENDS)
 
 
 def read(path: str, raw: bytes, root: Path, host: Host | None = None) -> File | Finding | None:
@@ -165,13 +165,11 @@ def read_text(source: Source, root: Path, host: Host | None = None) -> File | No
 def read_source(source: Source, host: Host, root: Path) -> Reading:
     """Return a host's reading; a fault of the host itself is a problem of the file, never a crash."""
 
-    def beside(name: str) -> str | None:
-        joined = posixpath.normpath(posixpath.join(posixpath.dirname(source.path), name))
-        return None if joined.startswith("..") else joined
+    def beside(name: str) -> str:
+        return posixpath.normpath(posixpath.join(posixpath.dirname(source.path), name))
 
     def sibling(name: str) -> str | None:
-        joined = beside(name)
-        raw = None if joined is None else discover.read_inside(root, joined)
+        raw = discover.read_inside(root, beside(name))
         if raw is None or len(raw) > 1 << 20:
             return None
         try:
@@ -180,8 +178,7 @@ def read_source(source: Source, host: Host, root: Path) -> Reading:
             return None
 
     def names(folder: str) -> list[str]:
-        joined = beside(folder)
-        return [] if joined is None else discover.names_inside(root, joined)
+        return discover.names_inside(root, beside(folder))
 
     context = HostContext(source.path, sibling_reader=sibling, sibling_names=names)
     try:
