@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from small_hosts import read
+from templates import renderings
+from test_yaml_edit import edited, removing
 
 from vllm_migrate.config import Config
 from vllm_migrate.engine import run_text
 from vllm_migrate.hosts import Context, yaml
+from vllm_migrate.model import CannotRender
 from vllm_migrate.text import Region, Source
 
 HEAD = "kind: Pod\nspec:\n  containers:\n    - name: vllm\n      image: vllm/vllm-openai:v0.33.0\n      args: "
@@ -20,6 +26,13 @@ def words(text: str) -> list[str]:
     assert not reading.problems
     (site,) = reading.sites
     return ["".join("…" if c >= "\ue000" else c for c in w.text) for w in site.words]
+
+
+def load(text: str) -> list[Any]:
+    from ruamel.yaml import YAML
+
+    args: list[Any] = YAML(typ="safe").load(text)["spec"]["containers"][0]["args"]
+    return args
 
 
 def fixed(text: str, folder: Path) -> str | None:
@@ -78,3 +91,59 @@ def test_what_stands_between_items_is_no_item(text: str, read: list[str]) -> Non
 )
 def test_an_item_goes_with_the_block_that_held_nothing_else(text: str, wanted: str | None, tmp_path: Path) -> None:
     assert fixed(text, tmp_path) == wanted
+
+
+A, B, ELSE, END = "{{ if .a }}", "{{ if .b }}", "{{ else }}", "{{ end }}"
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        (f'["--p", {A}"--x", {END}"--q"]', "q"),
+        (f'["--p"{A}, "--x"{END}, "--q"]', "p"),
+        (f'["--p"{A}, "--x"{END}]', "p"),
+        (f'["--p", {A}"--x"{END}]', ""),
+        (f'["--p", {A}"--x",{END}]', ""),
+        (f'[{A}"--x", {END}"--p"]', "p"),
+        (f'[{A}"--x",{END} "--p"]', "p"),
+        (f'["--p", {A}"--x", "--y", {END}"--q"]', "q"),
+        (f'["--p"{A}, "--x", "--y"{END}, "--q"]', "p"),
+        (f'["--p", {A}"--x", {ELSE}"--y", {END}"--q"]', "x q"),
+        (f'["--p"{A}, "--x"{ELSE}, "--y"{END}, "--q"]', "p x"),
+        (f'["--p", {A}{B}"--x", {END}"--y", {END}"--q"]', "q"),
+        (f'["--p", {A}"--y", {B}"--x", {END}{END}"--q"]', "q"),
+        (f'["--p", {A}"--y", {END}{B}"--x", {END}"--q"]', "q"),
+        (f'["--p", {A}"--y", {END}"--x", {B}"--z", {END}"--q"]', "q"),
+        (f'["--p", {A}"--x={{{{ .v }}}}", {END}"--q"]', "q"),
+        (f"[--p, {A}'--x,y', {END}--q]", "q"),
+        (f"[--p, {A}'it''s', {END}--q]", "q"),
+        (f'[--p, {A}"a\\",b", {END}--q]', "q"),
+        (f"[--p{A}, --x{END}, --q]", "p"),
+        (f"[--p{A} , --x {END} , --q]", "p"),
+        (f"[--p {A}, --x{END}\n      ]", "p"),
+        (f"[\n        --p,\n        {A}\n        --x,\n        {END}\n        --q,\n      ]", ""),
+        (f"[\n        --p,\n        {A}\n        --x,\n        --y,\n        {END}\n        --q\n      ]", "q"),
+        (f"[\n        --p,\n        {A}--x,{END}\n        --q\n      ]", "q"),
+        (f"[\n        --p\n        {A}, --x{END}\n        , --q\n      ]", "p"),
+        (f"[\n        --p,\n        --q,\n        {A}--x{END}\n      ]", ""),
+        (f"[\n        --p,\n        {A}\n        --x\n        {END}\n      ]", ""),
+        ('["--p", {{- if .a }} "--x", {{- end }} "--q"]', "q"),
+        ('[{{- if .a }} "--x", {{- else }} "--y", {{- end }} "--q"]', "x q"),
+        (f'["--p", {{{{/* a, b */}}}} "--x", {A}"--y", {END}"--q"]', "q"),
+    ],
+)
+def test_whatever_the_conditions_say_only_the_item_is_gone(text: str, held: str) -> None:
+    """held: the items that cannot be taken away, since a comma would be missing in one of the cases."""
+    text = HEAD + text + "\n      tty: true\n"
+    before = {answers: load(shown) for answers, shown in renderings(text)}
+    for name in dict.fromkeys(w.text for w in read(yaml, text, "a.yaml").sites[0].words):
+        if name.removeprefix("--") in held.split():
+            with pytest.raises(CannotRender):
+                edited(text, removing(name))
+            continue
+        after = edited(text, removing(name))
+        gone = name.replace("\ue000", "printed")
+        wanted = [[item for item in items if item != gone] for items in before.values()]
+        got = [load(shown) for _, shown in renderings(after)]
+        assert all(items in got for items in wanted) and all(items in wanted for items in got)
+        assert not re.search(r"[ \t\n]\n", after)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
+import json
 
-from vllm_migrate.model import Dynamic, Item, Reading, Word, is_hole
+from vllm_migrate.model import Dynamic, Entry, Item, Reading, Word, is_hole
+from vllm_migrate.text import Span
 
 
 def finish(reading: Reading) -> None:
@@ -13,14 +14,21 @@ def finish(reading: Reading) -> None:
     for site in reading.sites:
         items += [*site.words, *site.variables, *site.pins]
         for entry in site.entries:
-            entry.value = _dynamic(entry.value, entry)
+            entry.value = _dynamic(entry.value, entry, entry.value_span)
     for item in items:
         _holes(item)
 
 
-def _spelled(item: Item) -> str:
-    place = item.place
-    return item.region.source.text[place.start : place.end]
+def _spelled(item: Item, span: Span) -> dict[str, str]:
+    """Return what the letters of a span of an item's text stand for, as the file has it."""
+    out: dict[str, str] = {}
+    region = item.region
+    for at in range(span.start, span.end):
+        char = region.text[at]
+        place = region.span(at, at + 1) if is_hole(char) and char not in out else None
+        if place is not None:
+            out[char] = region.source.text[place.start : place.end]
+    return out
 
 
 def _holes(item: Item) -> None:
@@ -30,22 +38,26 @@ def _holes(item: Item) -> None:
     text = getattr(item, name, None)
     if not isinstance(text, str) or not any(is_hole(c) for c in text):
         return
-    found = re.findall(r"\$\{[^}]{0,500}\}|\$\([^)]{0,500}\)|\$\w+|`[^`]*`", _spelled(item))
+    spelled = _spelled(item, item.span)
     letters = [c for c in text if is_hole(c)]
-    holes = found if len(found) == len(letters) else ["$"] * len(letters)
     order = iter(range(len(letters)))
     fresh = "".join(chr(0xE000 + next(order)) if is_hole(c) else c for c in text)
     setattr(item, name, fresh)
-    item.holes = tuple(holes)  # type: ignore[attr-defined]
+    item.holes = tuple(spelled.get(c, "$") for c in letters)  # type: ignore[attr-defined]
     if isinstance(item, Word) and len(fresh) == 1:
         item.locked = item.locked or "written by the enclosing text"
 
 
-def _dynamic(value: object, item: Item) -> object:
+def _dynamic(value: object, entry: Entry, span: Span | None = None) -> object:
+    """Return a value with what is filled in marked. span: where it is written, None for a part of it."""
     if isinstance(value, str) and any(is_hole(c) for c in value):
-        return Dynamic(_spelled(item))
+        place = entry.region.span(span.start, span.end) if span is not None else None
+        if place is not None:
+            return Dynamic(entry.region.source.text[place.start : place.end])
+        spelled = _spelled(entry, entry.span)
+        return Dynamic(json.dumps("".join(spelled.get(c, c) for c in value), ensure_ascii=False))
     if isinstance(value, list):
-        return [_dynamic(v, item) for v in value]
+        return [_dynamic(v, entry) for v in value]
     if isinstance(value, dict):
-        return {k: _dynamic(v, item) for k, v in value.items()}
+        return {k: _dynamic(v, entry) for k, v in value.items()}
     return value

@@ -8,6 +8,7 @@ takes that with it, and a change across two parts leaves each its own quotes.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import field, replace
 
@@ -16,6 +17,7 @@ from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_statements import statement_edit
 from vllm_migrate.hosts.python_text import Literal, Said, literals, say, write_inside
 from vllm_migrate.lazy import dataclass
+from vllm_migrate.model import fill
 from vllm_migrate.text import Edit, Region, Span, apply_edits, line_start, shrink
 
 
@@ -218,7 +220,9 @@ class StringRegion(Region):
             return None
         if first == last:
             up = super().to_parent(start, end)
-            return None if up is None else Edit(up.start, up.end, written)
+            if up is None or not self._says(a, start, end, new, Edit(up.start, up.end, written)):
+                return None
+            return Edit(up.start, up.end, written)
         if a.group != b.group and last - first > 1:
             return None
         up_start, up_end = self._up(start, at_end=False), self._up(end, at_end=True)
@@ -229,6 +233,8 @@ class StringRegion(Region):
             merges = a.literal.style == b.literal.style
             return Edit(up_start, up_end, written) if merges else None
         text = self.parent.text if self.parent else self.source.text
+        if (start > a.start or written) and _holds_quote(text, a.literal, up_start, written):
+            return None
         if end == b.end and (start > a.start or written) and b.group == a.group:
             # All of the last part goes: what follows the first part's closing quote goes too.
             return Edit(up_start, b.span.end, written + a.literal.quote)
@@ -237,6 +243,24 @@ class StringRegion(Region):
         glue = text[self.parts[last - 1].span.end : b.literal.inner_start]
         return Edit(up_start, up_end, written + a.literal.quote + glue)
 
+    def _says(self, part: Part, start: int, end: int, new: str, edit: Edit) -> bool:
+        """Tell whether a literal is one still after an edit inside it, and says what it should.
+
+        A backslash that comes to stand before the quote, or a digit behind an octal escape, would not.
+        """
+        literal, text = part.literal, self.module.text
+        assert literal is not None
+        written = text[literal.start : edit.start] + edit.text + text[edit.end : literal.end]
+        if "\\" not in written:
+            return True
+        found = literals(written, 0, len(written))
+        if len(found) != 1 or found[0].end != len(written):
+            return False
+        said = Said()
+        say(written, replace(found[0], prefix=literal.prefix), said)
+        wanted = self.text[part.start : start] + new + self.text[end : part.end]
+        return fill(said.text, said.holes) == fill(wanted, self.holes)
+
     def _with_holes(self, start: int, end: int, new: str, first: int, last: int) -> Edit | None:
         """Handle a run that begins or ends with a bare expression of a `+` chain."""
         a, b = self.parts[first], self.parts[last]
@@ -244,7 +268,9 @@ class StringRegion(Region):
             return None
         if b.literal is None and a.literal is not None and end == b.end:
             up_start = self._up(start, at_end=False)
-            return None if up_start is None else Edit(up_start, b.span.end, a.literal.quote)
+            if up_start is None or _holds_quote(self.module.text, a.literal, up_start, ""):
+                return None
+            return Edit(up_start, b.span.end, a.literal.quote)
         if a.literal is None and b.literal is not None and start == a.start:
             up_end = self._up(end, at_end=True)
             text = self.parent.text if self.parent else self.source.text
@@ -252,6 +278,12 @@ class StringRegion(Region):
                 return None
             return Edit(a.span.start, up_end, text[b.span.start : b.literal.inner_start])
         return None
+
+
+def _holds_quote(text: str, literal: Literal, end: int, more: str) -> bool:
+    """Tell whether a raw literal that is cut at an offset, and then gets more, would not end at its quote."""
+    inside = text[literal.inner_start : end] + more
+    return literal.raw and (len(inside) - len(inside.rstrip("\\"))) % 2 == 1
 
 
 @dataclass
@@ -316,9 +348,22 @@ def _collect(module: Module, node: ast.expr, got: _Collected, group: int, given:
             place = Span(literal.start, literal.end)
             got.parts.append(Part(literal, start, len(got.said.text), place, group, given))
         return
+    spelled = module.text[span.start : span.end]
+    if isinstance(module.parents.get(node), ast.BinOp):
+        span = _parenthesized(module.text, span)
     start = len(got.said.text)
-    got.said.hole(module.text[span.start : span.end], span.start, span.end)
+    got.said.hole(spelled, span.start, span.end)
     got.parts.append(Part(None, start, start + 1, span, group, given))
+
+
+def _parenthesized(text: str, span: Span) -> Span:
+    """Return the span of an operand with the parentheses around it."""
+    before, behind = re.compile(r"\(\s*\Z"), re.compile(r"\s*\)")
+    while (opens := before.search(text, max(span.start - 99, 0), span.start)) and (
+        closes := behind.match(text, span.end)
+    ):
+        span = Span(opens.start(), closes.end())
+    return span
 
 
 def is_text(node: ast.AST) -> bool:

@@ -160,11 +160,13 @@ def _read(module: Module, region: StringRegion, context: Context, node: ast.expr
         return None  # a file that a test makes up
     if "\n" in text and (_YAML.search(text) or looks_like_yaml(textwrap.dedent(text))):
         reading = read_yaml(region, context)
+        finish(reading)
     elif (kind := _properties(text)) is not None:
         reading = read_guest("envfile", region, replace(context, path=kind))
         finish(reading)
     elif "\n" in text and _DOCKER.search(text):
         reading = read_dockerfile(region, context)
+        finish(reading)
     else:
         if _GIVEN.fullmatch(text) and isinstance(module.parents.get(node), (ast.List, ast.Tuple)):
             # `-e NAME=value`: a word of its own, blanks and all.

@@ -162,7 +162,9 @@ class Commands:
             return items.string_words(last.node)[1]
         if last is not None or not node.pairs:
             return None
-        return NewKey(document, node, "command" if self.reader.compose else "args", "words")
+        if self.reader.compose:
+            return NewKey(document, node, "command", "words", interpolates=True)
+        return NewKey(document, node, "args", "words")
 
     def prints_more(self, node: Node, command: Command) -> bool:
         """Tell whether template actions print lines among the arguments."""

@@ -210,7 +210,7 @@ class Containers:
         if not node.pairs:
             return None
         if self.reader.compose:
-            return NewKey(document, node, "environment", "strings")
+            return NewKey(document, node, "environment", "strings", interpolates=True)
         if any(p.name in ("Image", "Command") for p in node.pairs):
             return NewKey(document, node, "Environment", "pairs", ("Name", "Value"))
         if path and path[-1].startswith("[") and len(path) > 1 and path[-2] == "containerDefinitions":

@@ -166,10 +166,11 @@ def _one(text: str, mask: Mask, items: Sequence[Span], first: int, last: int, lo
             return Edit(begin, closing.start, "")
     comma = re.compile(r"[ \t]*,[ \t]*").match(text, end)
     if comma is not None and comma.end() <= high:
-        return Edit(begin, comma.end(), "")
+        return _own_line(text, begin, comma.end()) or Edit(begin, comma.end(), "")
     before = text[low:begin].rstrip(" \t\r\n")
     if before.endswith(","):
-        return Edit(low + len(before) - 1, end, "")
+        begin = low + len(before) - 1
+        return _own_line(text, begin, end) or Edit(begin, end, "")
     raise CannotRender("the item cannot be taken out from between template actions")
 
 
@@ -185,11 +186,19 @@ def _block(text: str, opening: Action, closing: Action, low: int, high: int, cou
             end = behind.end()
         elif before.endswith(","):
             start = low + len(before) - 1
-    if start == opening.start and not text[line_start(text, start) : start].strip(" \t"):
-        if not text[end : line_end(text, end)].strip(" \t"):
-            return Edit(line_start(text, start), next_line(text, end), "")
-    elif text[end : end + 1] in (" ", "\r", "\n", "]", ","):
+    whole = _own_line(text, start, end)
+    if whole is not None:
+        return whole
+    if text[end : end + 1] in (" ", "\r", "\n", "]", ","):
         kept = text[low:start].rstrip(" \t")
-        if kept and not kept.endswith(("\n", "\r")):
+        if not kept.endswith(("\n", "\r")):
             start = low + len(kept)
     return Edit(start, end, "")
+
+
+def _own_line(text: str, start: int, end: int) -> Edit | None:
+    """Return the edit that takes the lines of a part away, None where they hold something else."""
+    first = line_start(text, start)
+    if text[first:start].strip(" \t") or text[end : line_end(text, end)].strip(" \t"):
+        return None
+    return Edit(first, next_line(text, end), "")

@@ -9,6 +9,7 @@ from dataclasses import field
 from vllm_migrate.hosts import yaml_spell
 from vllm_migrate.hosts.yaml_edit import Home, Plan
 from vllm_migrate.hosts.yaml_put import (
+    outward,
     pair_lines,
     put_key,
     put_scalar,
@@ -116,11 +117,8 @@ class SeqHome(Home):
         self._put(plan, node, change.value, holes)
 
     def _put(self, plan: Plan, node: Node, text: str, holes: Sequence[str]) -> None:
-        text = self._outward(text)
+        text = outward(text, self.interpolates)
         put_scalar(self.document, plan, node, text, letters=holes)
-
-    def _outward(self, text: str) -> str:
-        return text.replace("$", "$$") if self.interpolates else text
 
     def _renew(self, plan: Plan, index: int, parts: dict[str, Rename | Replace]) -> None:
         item = next(iter(parts.values())).item
@@ -147,10 +145,10 @@ class SeqHome(Home):
         flow = self.node.flow
         escapes = any(u.node.style == '"' and "\\" in document.text[u.start : u.end] for u in self.node.items)
         raw = yaml_spell.spell_text(
-            self._outward(text), style, flow=flow, only_json=document.only_json, escapes=escapes
+            outward(text, self.interpolates), style, flow=flow, only_json=document.only_json, escapes=escapes
         )
         if raw[:1] not in ("'", '"') and holes and not yaml_spell.plain_safe(fill(raw, holes), flow=flow):
-            raw = yaml_spell.spell_text(self._outward(text), '"', flow=flow, only_json=document.only_json)
+            raw = yaml_spell.spell_text(outward(text, self.interpolates), '"', flow=flow, only_json=document.only_json)
         return fill(raw, holes)
 
     def _insert_words(self, plan: Plan, change: InsertWords) -> None:
@@ -191,6 +189,8 @@ class StringHome(Home):
 
         words = self.inner
         assert isinstance(words, WordList)
+        if self._parted():
+            raise CannotRender("template actions stand between the lines of one text")
         own = words.plan(changes)
         if own.removed and not own.inserts and len(own.removed) == len(words.tokens):
             self._vanish(plan)
@@ -203,6 +203,13 @@ class StringHome(Home):
         for edit in mapped:
             assert edit is not None
             plan.put(edit.start, edit.end, edit.text)
+
+    def _parted(self) -> bool:
+        """Tell whether lines of the text may be items of their own, behind a template action (`{{ if .x }}- --y`)."""
+        start, end = self.node.body, self.node.end
+        if self.node.style or "\n" not in self.document.text[start:end]:
+            return False
+        return any(a.control and not a.alone for a in self.document.mask.within(start, end))
 
     def _anew(self, plan: Plan, region: Region, local: Sequence[Edit]) -> None:
         """Quote the whole scalar where the new text does not fit its style."""
@@ -254,13 +261,10 @@ class MapHome(Home):
                 plan.insert(self.node, after, pair_lines(self.document, self.node, change.key, change.value))
             elif isinstance(change, InsertVariable):
                 after = len(self.node.pairs) - 1 if change.after is None else self._index(change.after)
-                value = self._outward(change.value)
+                value = outward(change.value, self.interpolates)
                 plan.insert(self.node, after, pair_lines(self.document, self.node, change.name, value))
             else:
                 raise CannotRender("this cannot be written in a mapping")
-
-    def _outward(self, text: str) -> str:
-        return text.replace("$", "$$") if self.interpolates else text
 
     def _index(self, item: Item) -> int:
         span = item.key_span if isinstance(item, Entry) else item.span
@@ -277,7 +281,7 @@ class MapHome(Home):
                 return
             if item.value is None:
                 raise CannotRender("the value is not given here")
-            put_scalar(self.document, plan, pair.node, self._outward(str(change.value)), letters=holes)
+            put_scalar(self.document, plan, pair.node, outward(str(change.value), self.interpolates), letters=holes)
             return
         assert isinstance(item, Entry)
         if pair.use.alias and not (type(item.value) is type(change.value) and item.value == change.value):

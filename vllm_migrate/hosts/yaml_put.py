@@ -58,6 +58,11 @@ def _block_raw(document: Document, node: Node, text: str) -> tuple[int, int, str
     return header.end(), node.end, document.newline.join(lines)
 
 
+def outward(text: str, interpolates: bool) -> str:
+    """Write a literal `$` as `$$` where the format reads one as the start of a name."""
+    return text.replace("$", "$$") if interpolates else text
+
+
 def in_flow(node: Node) -> bool:
     """Tell whether a node stands inside a flow collection."""
     holder = node.holder
@@ -92,8 +97,13 @@ def put_value(document: Document, plan: Plan, node: Node, old: Any, new: Any) ->
     if holder is None or holder.kind != "mapping":
         raise CannotRender("the nested value cannot be written anew here")
     key = holder.pairs[node.uses[0].index].key
-    colon = document.mask.text.find(":", key.end)
-    plan.put(colon + 1, node.end, " " + raw)
+    behind = document.mask.text.find(":", key.end) + 1
+    note = re.compile(r"[ \t]*#").match(document.text, behind)
+    if note is not None:
+        # A comment behind the key stays.
+        plan.put(behind, behind, " " + raw)
+        behind, raw = document.line_end(behind), ""
+    plan.put(behind, node.end, " " + raw if raw else "")
 
 
 def _put_mapping(document: Document, plan: Plan, node: Node, old: dict[str, Any], new: dict[str, Any]) -> None:

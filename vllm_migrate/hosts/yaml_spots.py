@@ -9,7 +9,7 @@ from vllm_migrate.hosts.listed import SpotContainer
 from vllm_migrate.hosts.moved import write_bare
 from vllm_migrate.hosts.yaml_edit import Home, Plan
 from vllm_migrate.hosts.yaml_homes import SeqHome, new_holes
-from vllm_migrate.hosts.yaml_put import in_flow, put_scalar
+from vllm_migrate.hosts.yaml_put import outward, put_scalar
 from vllm_migrate.hosts.yaml_scalar import ScalarRegion, lift
 from vllm_migrate.hosts.yaml_tree import Node
 from vllm_migrate.lazy import dataclass, regex
@@ -34,12 +34,14 @@ class NewKey(Home):
     """Takes what a mapping has no key for yet: a list of arguments, or an environment.
 
     form: "words", "pairs" (a list of name and value), "strings" (a list of NAME=value) or "map".
+    interpolates: as in `SeqHome`.
     """
 
     node: Node
     key: str
     form: str
     names: tuple[str, str] = ("name", "value")
+    interpolates: bool = False
 
     def plan(self, plan: Plan, changes: Sequence[Change]) -> None:
         lines: list[str] = []
@@ -48,16 +50,16 @@ class NewKey(Home):
         for change in changes:
             if isinstance(change, InsertWords) and self.form == "words":
                 for word in change.words:
-                    raw = fill(self._text(word, flow), change.holes)
+                    raw = fill(self._text(outward(word, self.interpolates), flow), change.holes)
                     raws.append(raw)
                     lines.append(f"- {raw}")
             elif isinstance(change, InsertVariable):
-                first, second = self._text(change.name, flow), self._quoted(change.value)
+                first, second = self._text(change.name, flow), self._quoted(change.value, flow)
                 if self.form == "map":
                     raws.append(f"{first}: {second}")
                     lines.append(f"{first}: {second}")
                 elif self.form == "strings":
-                    raw = self._text(f"{change.name}={change.value}", flow)
+                    raw = self._text(f"{change.name}={outward(change.value, self.interpolates)}", flow)
                     raws.append(raw)
                     lines.append(f"- {raw}")
                 else:
@@ -78,9 +80,9 @@ class NewKey(Home):
     def _text(self, text: str, flow: bool) -> str:
         return yaml_spell.spell_text(text, "", flow=flow, only_json=self.document.only_json)
 
-    def _quoted(self, text: str) -> str:
+    def _quoted(self, text: str, flow: bool) -> str:
         style = "" if self.form == "map" else '"'
-        return yaml_spell.spell_text(text, style, flow=in_flow(self.node), only_json=self.document.only_json)
+        return yaml_spell.spell_text(text, style, flow=flow, only_json=self.document.only_json)
 
     def _indented(self) -> bool:
         """Tell whether lists in this mapping stand deeper than their key."""
@@ -123,7 +125,7 @@ class SpotHome(Home):
         mapped = [lift(self.region, edit, self.document.region) for edit in edits]
         whole = apply_edits(self.region.text, edits)
         loses_type = not self.node.style and yaml_spell.is_text(self.region.text) != yaml_spell.is_text(whole)
-        if loses_type and self.node.style == "":
+        if loses_type:
             put_scalar(self.document, plan, self.node, whole, letters=self.region.spellings)
             return
         for edit in mapped:

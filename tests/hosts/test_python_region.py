@@ -1,0 +1,84 @@
+"""Edits of a text that Python puts together from several strings: Python then says what was meant."""
+
+from __future__ import annotations
+
+import ast
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vllm_migrate.hosts.python_region import Given, StringRegion, string_region
+from vllm_migrate.hosts.python_source import parse
+from vllm_migrate.model import is_hole
+from vllm_migrate.text import Region, Source
+
+NAMES = {"n": "<n>", "m": "<m>"}
+# Each is a part of a sum or of strings side by side; those with a name are f-strings or the name itself.
+PARTS = st.sampled_from(
+    ["'a b '", '"c --d "', "'''e f'''", "r'g\\h '", "'it\\'s '", "'\\n--i '", "f'{n} j '", "f'--k={m} {{}}'", "' '", "''",
+     "'--l \\\n m '"]
+)  # fmt: skip
+BARE = st.sampled_from(["n", "m", "(n)"])
+
+
+@st.composite
+def expressions(draw: st.DrawFn) -> tuple[str, list[str]]:
+    """Draw the source of a module that makes `x`, and the statements' values that are joined in it."""
+    parts = draw(st.lists(PARTS, min_size=1, max_size=4))
+    form = draw(st.sampled_from(["one line", "lines", "sum", "sum on lines", "grown"]))
+    if form == "one line":
+        return "x = " + " ".join(parts) + "\n", []
+    if form == "lines":
+        return "x = (\n" + "".join(f"    {part}\n" for part in parts) + ")\n", []
+    if form == "grown":
+        return f"x = {parts[0]}\n" + "".join(f"x += {part}\n" for part in parts[1:]) + "y = 1\n", parts[1:]
+    mixed = [parts[0]]
+    for part in parts[1:]:
+        if draw(st.booleans()):
+            mixed.append(draw(BARE))
+        mixed.append(part)
+    if form == "sum":
+        return "x = " + " + ".join(mixed) + "\n", []
+    return "x = (\n    " + "\n    + ".join(mixed) + "\n)\n", []
+
+
+def region_of(text: str) -> StringRegion:
+    module = parse(Region.whole(Source.of(text, "a.py")))
+    assert module is not None
+    given = []
+    for statement in module.tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            if statement.targets[0].id == "x":
+                given.append(Given(statement.value))
+        elif isinstance(statement, ast.AugAssign):
+            given.append(Given(statement.value, statement))
+    region = string_region(module, given)
+    assert region is not None
+    return region
+
+
+def said(text: str) -> object:
+    scope: dict[str, object] = dict(NAMES)
+    exec(compile(text, "a.py", "exec"), scope)
+    return scope["x"]
+
+
+def filled(text: str, holes: list[str]) -> str:
+    return "".join(NAMES[holes[ord(c) - 0xE000].strip("{}")] if is_hole(c) else c for c in text)
+
+
+@given(expressions(), st.data())
+@settings(max_examples=400)
+def test_python_says_what_was_meant(made: tuple[str, list[str]], data: st.DataObject) -> None:
+    text, _ = made
+    region = region_of(text)
+    length = len(region.text)
+    assert filled(region.text, region.holes) == said(text)
+    start = data.draw(st.integers(0, length))
+    end = data.draw(st.integers(start, length))
+    new = data.draw(st.sampled_from(["", "", "", "z", " --y ", "q'\"", "{o}", "\n", "\\"]))
+    edit = region.edit(start, end, new)
+    if edit is None:
+        return
+    after = region.source.with_edits([edit]).text
+    assert said(after) == filled(region.text[:start] + new + region.text[end:], region.holes), after
