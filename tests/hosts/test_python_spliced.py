@@ -1,4 +1,4 @@
-"""What a launch gets from texts, joined lists and functions: Python runs the module, and once more when it is changed."""
+"""What a launch gets from texts, joined lists and functions: Python runs the module before and after the change."""
 
 from __future__ import annotations
 
