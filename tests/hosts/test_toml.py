@@ -10,7 +10,7 @@ from small_hosts import check_identity, pins, read, render, word, words
 
 from vllm_migrate.hosts import host, toml
 from vllm_migrate.hosts.toml_scan import Node, lock_packages, scan
-from vllm_migrate.model import InsertText, InsertWords, Pin, Reading, Remove, Replace
+from vllm_migrate.model import CannotRender, InsertText, InsertWords, Pin, Reading, Remove, Replace
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -277,3 +277,228 @@ def test_the_scan_reads_what_the_parser_reads(parts: list[tuple[str, str]]) -> N
     except tomllib.TOMLDecodeError:
         return
     assert tree(scan(text), text) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        (
+            "pyproject.toml",
+            "[project]\ndependencies = [\"v @ git+https://h/v.git@v1\", \"???\", '''ray==2''']\n"
+            '[project.optional-dependencies]\na = ["r \\u003e 1"]\n',
+            [("git", "v @ git+https://h/v.git@v1"), ("requirement", "ray==2"), ("requirement", "r > 1")],
+        ),
+        ("pyproject.toml", '[project]\ndependencies = ["vllm==1", 3]\n', []),
+        (
+            "pyproject.toml",
+            "[tool.poetry.group.dev.dependencies]\n"
+            'v = {git = "https://h/v.git", rev = "abc"}\nr = {url = "https://h/r-1.whl"}\n'
+            'f = {file = "x.whl"}\nc = {version = "1.2", extras = ["x"]}\nd = ">=1.0"\ne = {path = "."}\n'
+            'g = {git = "https://h/v.git", branch = "z"}\n',
+            [
+                ("git", "https://h/v.git@abc"),
+                ("url", "https://h/r-1.whl"),
+                ("url", "x.whl"),
+                ("requirement", "c==1.2"),
+                ("requirement", "d>=1.0"),
+                ("git", "https://h/v.git@z"),
+            ],
+        ),
+        ("pyproject.toml", '[packages]\nvllm = "==1"\n', []),
+        (
+            "Pipfile",
+            '[dev-packages]\nvllm = "==1"\n[requires]\npython_version = "3.11"\n',
+            [("requirement", "vllm==1"), ("python", "3.11")],
+        ),
+        ("pixi.toml", '[feature.x.pypi-dependencies]\nvllm = { version = "==1" }\n', [("requirement", "vllm==1")]),
+        (
+            "pyproject.toml",
+            '[tool.uv]\nextra-index-url = ["https://b", "https://c"]\ntorch-backend = "cu129"\n'
+            'constraint-dependencies = ["v<1"]\n'
+            '[tool.uv.pip]\npython-version = "3.11"\n[tool.uv.sources]\nv = {url = "https://h/v.whl"}\n'
+            'r = [{git = "https://h/r.git", branch = "main"}, {index = "x"}]\n',
+            [
+                ("index", "https://b"),
+                ("index", "https://c"),
+                ("index", "cu129"),
+                ("requirement", "v<1"),
+                ("python", "3.11"),
+                ("url", "https://h/v.whl"),
+                ("git", "https://h/r.git@main"),
+            ],
+        ),
+        (
+            "uv.toml",
+            'dev-dependencies = ["vllm==1"]\n[pip]\nindex-url = "https://a"\n',
+            [("requirement", "vllm==1"), ("index", "https://a")],
+        ),
+        (
+            "pylock.gpu.toml",
+            '[[packages]]\nname = "vllm"\nversion = "1"\n[[tool]]\nname = "y"\nversion = "2"\n',
+            [("requirement", "vllm==1")],
+        ),
+        ("Cargo.toml", '[dependencies]\nvllm = "vllm serve m --x"\n', []),
+    ],
+)
+def test_where_versions_stand(name: str, text: str, found: list[tuple[str, str]]) -> None:
+    reading = read(toml, text, name)
+    assert [(p.kind, p.whole) for p in reading.pins] == found
+    check_identity(reading, text)
+
+
+def test_what_is_said_of_pins() -> None:
+    text = (
+        '[project]\ndependencies = ["v @ git+https://h/v.git", "r \\u003e 1"]\n'
+        '[project.optional-dependencies]\na = ["ray"]\n'
+    )
+    assert [(p.locked, p.conditional) for p in read(toml, text, "pyproject.toml").pins] == [
+        ("no ref is given", False),
+        ("written with escapes", False),
+        ("", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "launches"),
+    [
+        ('[tool.x]\nrun = "vllm serve m --x"\n', [["m", "--x"]]),
+        ('[tool.x]\nrun = ["vllm serve n --y", "echo", "vllm serve o"]\n', [["n", "--y"], ["o"]]),
+        ('[tool.x]\nrun = ["vllm", "serve", "o"]\n', [["o"]]),
+        ('[tool.x]\nrun = ["vllm", 3]\nname = "vllm serve p"\nhelp = ["vllm", "serve", "q"]\n', []),
+        ('[tool.bentoml.a]\ncli_args = ["--x", "1"]\n', [["--x", "1"]]),
+        ('[tool.bentoml.a]\ncli_args = ["x", "1"]\n[tool.other]\ncli_args = ["--x", "1"]\n', []),
+        ('[project.scripts]\nrun = "vllm serve m --x"\n', []),
+        ('[a]\nimage = "vllm/vllm-openai"\narguments = ["--model", "m"]\n', [["--model", "m"]]),
+        ('[a]\ncmd = "vllm"\nargs = ["serve", "m"]\n', [["m"]]),
+        ('[a]\nprogram = "python"\nargs = ["-m", "vllm.entrypoints.openai.api_server", "--x"]\n', [["--x"]]),
+        ('[a]\ncommand = "python -m x"\nargs = ["serve", "m"]\n', []),
+        ('[a]\nimage = "redis:7"\nargs = ["--x"]\n[b]\nimage = "vllm/vllm-openai:v1"\nargs = ["--x", 3]\n', []),
+        ('[a]\nimage = "vllm/vllm-openai:v1"\nargs = []\n[b]\nimage = ["vllm/vllm-openai:v1"]\nargs = ["--x"]\n', []),
+    ],
+)
+def test_where_launches_stand(text: str, launches: list[list[str]]) -> None:
+    reading = read(toml, text, "x.toml")
+    assert [words(reading, i) for i in range(len(reading.sites))] == launches
+    check_identity(reading, text)
+
+
+def test_variables_reach_the_launches_below_their_table() -> None:
+    text = (
+        'VLLM_A = "0"\n[env]\nVLLM_B = "1"\nlower = "x"\nVLLM_N = 3\n'
+        '[a]\nimage = "vllm/vllm-openai:v1"\nargs = ["--x"]\n[a.env]\nVLLM_C = "2"\n'
+        '[a.b]\nimage = "vllm/vllm-openai:v2"\nargs = ["--y"]\n[a.b.vars]\nVLLM_D = "3"\n[c.env]\nVLLM_E = "4"\n'
+    )
+    reading = read(toml, text, "x.toml")
+    assert [[(v.name, v.value, v.scope, v.only) for v in s.variables] for s in reading.sites] == [
+        [("VLLM_B", "1", "file", False), ("VLLM_C", "2", "process", False)],
+        [("VLLM_B", "1", "file", False), ("VLLM_C", "2", "process", False), ("VLLM_D", "3", "process", True)],
+    ]
+    assert [v.name for v in reading.variables] == ["VLLM_E"]
+    assert [p.text for p in reading.pins] == ["vllm/vllm-openai:v1", "vllm/vllm-openai:v2"]
+
+
+POETRY = '[tool.poetry.dependencies]\n  vllm = "0.11.0" # why\nz = "1"\n'
+MIXED = "[project]\ndependencies = [\"ray\", 'vllm==1 ; a == \"b\"', '''z==1''']\n"
+
+
+def named(name: str) -> Any:
+    return lambda reading: next(p for p in reading.pins if p.name == name)
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "line"),
+    [
+        (POETRY, "x", '  x = "*"'),
+        (POETRY, "x>=1", '  x = ">=1"'),
+        (POETRY, "x==1", '  x = "1"'),
+        (POETRY, "x==1,<2", '  x = "==1,<2"'),
+        (POETRY, "x[a, b]==1", '  x = {extras = ["a", "b"], version = "1"}'),
+        (POETRY, "zope.event>1", '  "zope.event" = ">1"'),
+        (POETRY, "x @ https://h/x.whl", None),
+        (POETRY, "x>=1 ; python_version > '3'", None),
+        ('tool.poetry.dependencies.vllm = "0.11.0"\n', "x", 'tool.poetry.dependencies.x = "*"'),
+        ("[tool.poetry.dependencies]\n\"vllm\" = '0.11.0'\n", "x", 'x = "*"'),
+        ('[tool.poetry.dependencies]\nvllm = {version = "0.11.0"}\n', "x", None),
+    ],
+)
+def test_a_further_package_is_a_further_key(text: str, new: str, line: str | None) -> None:
+    reading = read(toml, text, "pyproject.toml")
+    change = InsertText(named("vllm")(reading), "requirement", new)
+    if line is None:
+        with pytest.raises(CannotRender):
+            render(reading, text, [change])
+        return
+    first = next(one for one in text.splitlines() if "vllm" in one)
+    after = render(reading, text, [change])
+    assert after == text.replace(first, f"{first}\n{line}")
+    tomllib.loads(after)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "new", "after"),
+    [
+        (POETRY, "vllm", "0.33.0", POETRY.replace("0.11.0", "0.33.0")),
+        (POETRY, "vllm", 'a"b\\', POETRY.replace("0.11.0", 'a\\"b\\\\')),
+        (POETRY.replace('"0.11.0"', "'0.11.0'"), "vllm", "it's", None),
+        (MIXED, "vllm", 'vllm==2 ; a == "b"', MIXED.replace("vllm==1", "vllm==2")),
+        (MIXED, "vllm", "vllm==2 ; a == 'b'", None),
+        (MIXED, "ray", 'ray ; a == "b"', MIXED.replace('"ray"', '"ray ; a == \\"b\\""')),
+        (MIXED, "z", "z==2 ; a == 'b' or a == \"c\"", MIXED.replace("z==1", "z==2 ; a == 'b' or a == \"c\"")),
+    ],
+)
+def test_a_version_is_written_in_the_quotes_it_has(text: str, name: str, new: str, after: str | None) -> None:
+    reading = read(toml, text, "pyproject.toml")
+    change = Replace(named(name)(reading), new)
+    if after is None:
+        with pytest.raises(CannotRender, match="cannot be written in this format"):
+            render(reading, text, [change])
+    else:
+        assert render(reading, text, [change]) == after
+        tomllib.loads(after)
+
+
+LIST = "[tool.x]\ncmd = ['vllm', 'serve', 'm', '--x']\n"
+TEXTS = "[tool.x]\ncmd = [\"vllm\", \"serve\", 'm', '''--x''']\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "after"),
+    [
+        (LIST, lambda m, x: [Replace(x, "--y")], LIST.replace("--x", "--y")),
+        (LIST, lambda m, x: [Replace(x, "it's")], LIST.replace("'--x'", '"it\'s"')),
+        (
+            LIST,
+            lambda m, x: [InsertWords(m.container, ["--z", "a'b"], after=m)],
+            LIST.replace("'m',", "'m', '--z', \"a'b\","),
+        ),
+        (LIST, lambda m, x: [Remove(m), Remove(x)], "[tool.x]\ncmd = ['vllm', 'serve']\n"),
+        (TEXTS, lambda m, x: [Replace(x, "--y")], TEXTS.replace("'''--x'''", "'--y'")),
+        (TEXTS, lambda m, x: [Replace(m, "n")], TEXTS.replace("'m'", "'n'")),
+        (TEXTS, lambda m, x: [InsertWords(m.container, ["--z"])], TEXTS.replace("''']", "''', \"--z\"]")),
+    ],
+)
+def test_words_of_a_list(text: str, change: Any, after: str) -> None:
+    reading = read(toml, text, "x.toml")
+    assert render(reading, text, change(word(reading, "m"), word(reading, "--x"))) == after
+    tomllib.loads(after)
+
+
+def test_an_image_without_arguments_keeps_an_empty_list() -> None:
+    text = '[a]\nimage = "vllm/vllm-openai:v1"\nargs = ["--x"]\n'
+    reading = read(toml, text, "x.toml")
+    assert render(reading, text, [Remove(word(reading, "--x"))]) == text.replace('"--x"', "")
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("a = 1\nb = \n", 10),
+        ('a = 1\r\nb = "x\r\n', 13),
+        ("a = 1\na = 2\n", 12),
+        ('x = """\n', 8),
+        ("a = 0" + "1" * 5000, None),
+    ],
+)
+def test_where_a_document_is_no_toml(text: str, offset: int | None) -> None:
+    (problem,) = read(toml, text, "x.toml").problems
+    assert problem.kind == "syntax" and (offset is None or problem.offset in (offset, offset - 1))

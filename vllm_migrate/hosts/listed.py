@@ -63,9 +63,8 @@ def plain(text: str, holes: Sequence[str], old: str) -> str | None:
 class ListContainer:
     """Items of one list; see `Listing` for how lines, commas and continuations are kept.
 
-    quote writes an item's text; inner writes a part of one (a pin within it). empty returns the edits of
-    the region's text that take the whole list away, or None where an empty list must not be left.
-    step renders `InsertText(kind="step")`, where the format has build steps.
+    quote writes an item's text; inner a part of one (a pin within it), given all of the item. empty returns the
+    edits of the region's text that take the whole list away, or None where an empty list must not be left.
     """
 
     host: str
@@ -120,7 +119,7 @@ class ListContainer:
                         raise CannotRender("only a variable has a name here")
                     names[i] = change.name
                 elif isinstance(change.item, Pin):
-                    spots += self._spot(change, change.item)
+                    spots += self._spot(change, change.item, self._raw(i))
                 elif isinstance(change.item, (Word, Variable)):
                     values[i] = change
             elif isinstance(change, InsertWords):
@@ -160,8 +159,7 @@ class ListContainer:
         span = self.listing.items[i]
         return span.start <= edit.start and edit.end <= span.end
 
-    def _spot(self, change: Replace, pin: Pin) -> list[Edit]:
-        old = self.region.text[pin.span.start : pin.span.end]
+    def _spot(self, change: Replace, pin: Pin, old: str) -> list[Edit]:
         if change.value == pin.text and not change.holes:
             return []
         raw = self.inner(str(change.value), change.holes or pin.holes, old)

@@ -13,7 +13,7 @@ from vllm_migrate.hosts.listed import ListContainer, SpotContainer, whole_lines
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.specs import read_spec
 from vllm_migrate.hosts.toml_scan import Entry, Node, ScanError, flat, inner, lock_packages, scan, string_region
-from vllm_migrate.hosts.toml_services import environments, services
+from vllm_migrate.hosts.toml_services import environments, renamed, services
 from vllm_migrate.launch import Launch, find_launch, launchers
 from vllm_migrate.lazy import regex
 from vllm_migrate.model import CannotRender, InsertText, Item, Pin, Problem, Reading, Site, Word, fill
@@ -235,7 +235,7 @@ class _Reader:
             return None if written is None else style + written + style
 
         def part(text: str, holes: Sequence[str], old: str) -> str | None:
-            return inner(fill(text, holes), usual)
+            return inner(fill(text, holes), old[:3] if old[:3] in ('"""', "'''") else old[0])
 
         listing = Listing(
             self.text,
@@ -271,7 +271,8 @@ class _Reader:
         """Write a further requirement as a further key of the table."""
         spec = read_spec(change.text)
         match = re.fullmatch(r"[\w.-]+(?![\w.-])(\[[^\]]*\])?\s*(?!\s)(.*)", change.text)
-        if change.kind != "requirement" or spec is None or spec.kind != "requirement" or match is None:
+        plain = spec is not None and spec.kind == "requirement" and ";" not in change.text
+        if change.kind != "requirement" or spec is None or match is None or not plain:
             raise CannotRender("only a plain requirement can be a key of this table")
         version = match[2] or "*"
         if "==" in version:
@@ -283,7 +284,8 @@ class _Reader:
         probe = Listing(self.text, (), 0)
         place = probe.line_end(entry.node.span.end)
         indent = self.text[probe.line_start(entry.key.start) : entry.key.start]
-        edit = self.region.edit(place, place, f"{self.region.source.newline}{indent}{spec.name} = {value}")
+        key = renamed(self.text, entry, spec.name).rstrip()
+        edit = self.region.edit(place, place, f"{self.region.source.newline}{indent}{key} = {value}")
         if edit is None:
             raise CannotRender("the text cannot be written at this place")
         return edit

@@ -15,6 +15,8 @@ from vllm_migrate.text import Edit, Region, line_end, line_start
 
 _ENV = ("env", "environment", "environment_variables", "env_vars", "variables", "vars")
 _NAME = regex(r"[A-Z][A-Z0-9_]*")
+_BARE = regex(r"[A-Za-z0-9_-]+")
+_LAST = regex(r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|[A-Za-z0-9_-]+)\Z")
 _PROGRAMS = ("command", "cmd", "program", "exec", "entrypoint")
 Path = tuple[str | int, ...]
 
@@ -48,7 +50,7 @@ class EnvTable:
                     raise CannotRender("only a line of its own can be taken away")
                 removed.append((start, end))
             elif isinstance(change, Rename):
-                out.append(Edit(entry.key.start, entry.key.end, _key(text, entry, change.name)))
+                out.append(Edit(entry.key.start, entry.key.end, renamed(text, entry, change.name)))
             elif isinstance(change, Replace) and change.value != item.value:
                 written = inner(str(change.value), entry.node.quote)
                 if written is None:
@@ -76,16 +78,18 @@ class EnvTable:
         place = line_end(text, entry.node.span.end)
         indent = text[start : entry.key.start]
         written = inner(change.value, '"')
-        name = _key(text, entry, change.name).rstrip()
+        name = renamed(text, entry, change.name).rstrip()
         return Edit(place, place, f'{self.region.source.newline}{indent}{name} = "{written}"')
 
 
-def _key(text: str, entry: Entry, name: str) -> str:
+def renamed(text: str, entry: Entry, name: str) -> str:
     """Return the key with its last part renamed, with what blanks stand behind it."""
     raw = text[entry.key.start : entry.key.end]
     bare = raw.rstrip()
-    head, dot, _ = bare.rpartition(".")
-    return f"{head}{dot}{name}{raw[len(bare) :]}"
+    last = _LAST.search(bare)
+    head = bare[: last.start()] if last is not None else ""
+    shown = name if _BARE.fullmatch(name) else f'"{name}"'
+    return f"{head}{shown}{raw[len(bare) :]}"
 
 
 def environments(
