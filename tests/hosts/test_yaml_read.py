@@ -588,3 +588,15 @@ def test_conditions_around_options_within_a_line_are_no_part_of_words() -> None:
         "m", "--tensor-parallel-size", "{{ .tensor }}", "--quiet", "--dtype",
         "{{ if .half }}half{{ else }}auto{{ end }}",
     ]  # fmt: skip
+
+
+def test_what_a_tag_computes_is_a_run_time_part() -> None:
+    found = read(
+        yaml,
+        "containerDefinitions:\n- image: vllm/vllm-openai:v1\n  command: [--x, !Ref Y, !Sub '${A}', !!str 4]\n"
+        "  environment:\n  - {name: A, value: !ImportValue 'B'}\n  - {name: C, value: !!str 1}\n",
+        "x.yaml",
+    )
+    assert words(found) == ["--x", "!Ref Y", "!Sub '${A}'", "4"]
+    assert [w.literal for w in found.sites[0].words] == [True, False, False, True]
+    assert [(v.name, v.spelled()) for v in found.sites[0].variables] == [("A", "!ImportValue 'B'"), ("C", "1")]

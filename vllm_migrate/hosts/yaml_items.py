@@ -80,6 +80,8 @@ class Items:
 
     def text_of(self, node: Node) -> tuple[str, tuple[str, ...]]:
         """Return a scalar's text with a letter for each run-time part, and their spellings."""
+        if _computed(node):
+            return chr(0xE000), (self.document.text[node.start : node.end],)
         if not re.search("[$\xa0\uf8ff]", node.text) and not self.document.mask.actions:
             return node.text, ()
         region = self.region_of(node)
@@ -459,14 +461,18 @@ class Items:
             return [self.value(u.node, depth + 1) for u in node.items]
         if FILLER in node.text or document.mask.within(node.start, node.end):
             return Dynamic(raw)
-        short = node.tag.rsplit(":", 1)[-1]
-        if node.tag and short not in ("str", "int", "float", "bool", "null"):
+        if _computed(node):
             return Dynamic(raw)
-        if node.style or short == "str":
+        if node.style or node.tag.endswith(":str"):
             return node.text
         if self.mode == "compose" and "$" in node.text:
             return Dynamic(raw)
         return yaml_spell.resolve(node.text)
+
+
+def _computed(node: Node) -> bool:
+    """Tell whether a tag of no YAML type makes something else of a scalar (`!Ref`, `!ENV`)."""
+    return bool(node.tag) and node.tag.rsplit(":", 1)[-1] not in ("str", "int", "float", "bool", "null")
 
 
 def _template(use: Use) -> bool:
