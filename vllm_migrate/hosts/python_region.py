@@ -8,7 +8,6 @@ takes that with it, and a change across two parts leaves each its own quotes.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from dataclasses import field, replace
 
@@ -358,12 +357,12 @@ def _collect(module: Module, node: ast.expr, got: _Collected, group: int, given:
 
 def _parenthesized(text: str, span: Span) -> Span:
     """Return the span of an operand with the parentheses around it."""
-    before, behind = re.compile(r"\(\s*\Z"), re.compile(r"\s*\)")
-    while (opens := before.search(text, max(span.start - 99, 0), span.start)) and (
-        closes := behind.match(text, span.end)
-    ):
-        span = Span(opens.start(), closes.end())
-    return span
+    while True:
+        before, behind = text[max(span.start - 99, 0) : span.start].rstrip(), text[span.end : span.end + 99]
+        if not before.endswith("(") or not behind.lstrip().startswith(")"):
+            return span
+        start = text.rindex("(", 0, span.start)
+        span = Span(start, text.index(")", span.end) + 1)
 
 
 def is_text(node: ast.AST) -> bool:

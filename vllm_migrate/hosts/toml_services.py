@@ -16,7 +16,7 @@ from vllm_migrate.text import Edit, Region, line_end, line_start
 _ENV = ("env", "environment", "environment_variables", "env_vars", "variables", "vars")
 _NAME = regex(r"[A-Z][A-Z0-9_]*")
 _BARE = regex(r"[A-Za-z0-9_-]+")
-_LAST = regex(r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|[A-Za-z0-9_-]+)\Z")
+_PART = regex(r"\"(?:[^\"\\]|\\.){0,500}\"|'[^']{0,500}'|[A-Za-z0-9_-]+")
 _PROGRAMS = ("command", "cmd", "program", "exec", "entrypoint")
 Path = tuple[str | int, ...]
 
@@ -86,8 +86,8 @@ def renamed(text: str, entry: Entry, name: str) -> str:
     """Return the key with its last part renamed, with what blanks stand behind it."""
     raw = text[entry.key.start : entry.key.end]
     bare = raw.rstrip()
-    last = _LAST.search(bare)
-    head = bare[: last.start()] if last is not None else ""
+    parts = list(_PART.finditer(bare))
+    head = bare[: parts[-1].start()] if parts else ""
     shown = name if _BARE.fullmatch(name) else f'"{name}"'
     return f"{head}{shown}{raw[len(bare) :]}"
 
