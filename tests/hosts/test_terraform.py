@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from small_hosts import env, pins, read, words
+from small_hosts import check_identity, env, pins, read, render, words
 
 from vllm_migrate.hosts import terraform
-from vllm_migrate.model import Reading
+from vllm_migrate.model import Reading, Remove, Replace, fill
 
 
 def of(text: str, path: str = "main.tf") -> Reading:
@@ -126,7 +126,7 @@ def test_what_is_not_hcl_is_a_problem(text: str) -> None:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_templates_of_yaml_without_another_ending(newline: str) -> None:
-    text = "# values\nmodelSpec:\n  - name: m\n    vllmConfig: {dtype: \"${dtype}\", extraArgs: [--swap-space=4]}\n"
+    text = '# values\nmodelSpec:\n  - name: m\n    vllmConfig: {dtype: "${dtype}", extraArgs: [--swap-space=4]}\n'
     found = read(terraform, text.replace("\n", newline), "helm/values-gpu.tpl")
     assert [w.text for w in found.sites[0].words] == ["--swap-space=4"]
     assert read(terraform, "# a note about vllm\nserver { listen 80; }\n", "nginx.tpl").problems == []
@@ -172,3 +172,179 @@ def test_options_in_variables_of_a_container() -> None:
     )
     (site,) = found.sites
     assert {e.key: e.value for e in site.entries} == {"swap_space": "4"}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('x = "vllm serve m --a 1 --b"\n', 'x = "vllm serve m --b"\n'),
+        (
+            'x = "vllm serve ${var.m} --a 1 %{ if y }--b%{ endif }"\n',
+            'x = "vllm serve ${var.m} %{ if y }--b%{ endif }"\n',
+        ),
+        ('x = "vllm serve \\"m\\" --a 1"\n', 'x = "vllm serve \\"m\\""\n'),
+        ("x = <<EOT\nvllm serve m \\\n  --a 1 \\\n  --b\nEOT\n", "x = <<EOT\nvllm serve m \\\n  --b\nEOT\n"),
+        (
+            "x = <<-EOT\n    export A=$${B}\n\n      vllm serve ${m} \\\n        --a 1 \\\n        --b\n  EOT\n",
+            "x = <<-EOT\n    export A=$${B}\n\n      vllm serve ${m} \\\n        --b\n  EOT\n",
+        ),
+        ("x = <<-EOT\n\tvllm serve m --a 1\n\tEOT\n", "x = <<-EOT\n\tvllm serve m\n\tEOT\n"),
+        ('x = ["vllm", "serve", "m", "--a", "1"]\n', 'x = ["vllm", "serve", "m"]\n'),
+        (
+            'x = [\n  "vllm", "serve", "m",\n  "--a", "1", # why\n  "--b",\n]\n',
+            'x = [\n  "vllm", "serve", "m",\n  "--b",\n]\n',
+        ),
+        ('inline = ["cd /", "vllm serve m --a 1"]\n', 'inline = ["cd /", "vllm serve m"]\n'),
+        (
+            "x = <<EOT\n---\nargs: [vllm, serve, m, --a, '1', '${b}']\nEOT\n",
+            "x = <<EOT\n---\nargs: [vllm, serve, m, '${b}']\nEOT\n",
+        ),
+        (
+            'x = <<EOT\n{"command": ["vllm", "serve", "m", "--a", "1"]}\nEOT\n',
+            'x = <<EOT\n{"command": ["vllm", "serve", "m"]}\nEOT\n',
+        ),
+    ],
+)
+def test_options_go(before: str, after: str, newline: str) -> None:
+    text = before.replace("\n", newline)
+    found = of(text)
+    check_identity(found, text)
+    gone = [w for w in found.sites[0].words if w.text in ("--a", "1")]
+    assert render(found, text, [Remove(w) for w in gone]) == after.replace("\n", newline)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "after"),
+    [
+        ('x = "vllm serve m --a 1"\n', "$5", "x = \"vllm serve m --a '$5'\"\n"),
+        ('x = "vllm serve m --a 1"\n', "${y}", "x = \"vllm serve m --a '$${y}'\"\n"),
+        ('x = "vllm serve m --a 1"\n', '"q"', 'x = "vllm serve m --a \'\\"q\\"\'"\n'),
+        (
+            'x = ["vllm", "serve", "m", "--a", "1"]\n',
+            'a "b" %{c}',
+            'x = ["vllm", "serve", "m", "--a", "a \\"b\\" %%{c}"]\n',
+        ),
+        ("x = <<EOT\nvllm serve m --a 1\nEOT\n", "${y} \\", "x = <<EOT\nvllm serve m --a '$${y} \\'\nEOT\n"),
+        (
+            "x = <<EOT\n---\ncommand: [vllm, serve, m, --a, '1']\nEOT\n",
+            "it's ${y}",
+            "x = <<EOT\n---\ncommand: [vllm, serve, m, --a, 'it''s $${y}']\nEOT\n",
+        ),
+    ],
+)
+def test_values_are_written_as_the_format_reads_them(text: str, value: str, after: str) -> None:
+    found = of(text)
+    (item,) = (w for w in found.sites[0].words if w.text == "1")
+    assert render(found, text, [Replace(item, value)]) == after
+    assert [w.text for w in of(after).sites[0].words][-1] == value
+
+
+def test_a_word_keeps_its_run_time_parts() -> None:
+    text = 'x = ["vllm", "serve", "m", "--a=${var.a}/${var.b}:1"]\n'
+    found = of(text)
+    item = found.sites[0].words[-1]
+    assert item.text == "--a=\ue000/\ue001:1"
+    assert render(found, text, [Replace(item, "--c=\ue001/\ue000:2", item.holes)]) == (
+        'x = ["vllm", "serve", "m", "--c=${var.b}/${var.a}:2"]\n'
+    )
+    yaml = "x = <<EOT\n---\ncommand: [vllm, serve, m, '--a=${a}/${b}']\nEOT\n"
+    found = of(yaml)
+    item = found.sites[0].words[-1]
+    assert item.holes and render(found, yaml, [Replace(item, item.text.replace("--a", "--c"), item.holes)]) == (
+        yaml.replace("--a", "--c")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        (
+            'x = <<EOT\n#!/usr/bin/env python3\nfrom vllm import LLM\nLLM("m", swap_space=4)\nEOT\n',
+            {"model", "swap_space"},
+        ),
+        ("x = <<EOT\n#!/bin/sh\n{ vllm serve m; }\nEOT\n", set()),
+    ],
+)
+def test_hosts_of_here_documents(text: str, kinds: set[str]) -> None:
+    (site,) = of(text).sites
+    assert {e.key for e in site.entries} == kinds and of(text).problems == []
+
+
+@pytest.mark.parametrize(
+    ("image", "text", "prefix", "locked"),
+    [
+        ('"vllm/vllm-openai:v0.9.0"', "vllm/vllm-openai:v0.9.0", "", False),
+        ('"vllm/vllm-openai:v0.9.0@sha256:ab"', "vllm/vllm-openai:v0.9.0@sha256:ab", "", True),
+        ('"vllm\\u002fvllm-openai:v0.9.0"', "vllm/vllm-openai:v0.9.0", "", True),
+        ('"vllm/vllm-openai:${var.tag}"', "v0.8.0", "vllm/vllm-openai:", False),
+        ('"vllm/vllm-openai:${ local.tag }"', "v0.7.0", "vllm/vllm-openai:", False),
+        ('"vllm/vllm-openai:${var.none}"', "vllm/vllm-openai:\ue000", "", False),
+        ('"${var.a}/vllm-openai:${var.tag}"', "\ue000/vllm-openai:\ue001", "", False),
+        ("var.image", "vllm/vllm-openai:v0.6.0", "", False),
+    ],
+)
+def test_where_the_version_of_an_image_is_written(image: str, text: str, prefix: str, locked: bool) -> None:
+    head = (
+        'variable "tag" {\n  default = "v0.8.0"\n}\nlocals {\n  tag = "v0.7.0"\n  n = 1\n}\n'
+        'variable "image" {\n  default = "vllm/vllm-openai:v0.6.0"\n}\nvariable "none" {}\n'
+    )
+    whole = f'{head}container {{\n  image = {image}\n  args = ["--a"]\n}}\n'
+    found = of(whole)
+    (pin,) = found.sites[0].pins
+    assert (pin.text, pin.prefix, bool(pin.locked)) == (text, prefix, locked)
+    assert pin in found.pins
+    if not locked and not pin.holes:
+        assert render(found, whole, [Replace(pin, "x:1")]) == whole.replace(text, "x:1")
+
+
+@pytest.mark.parametrize(
+    ("env", "told", "only"),
+    [
+        ('env {\n    name = "A"\n    value = "1"\n  }', {"A": "1"}, True),
+        ('env {\n    name = "A"\n    value_from {}\n  }', {"A": None}, True),
+        ('env {\n    name = var.n\n    value = "1"\n  }', {}, True),
+        ('env = { A = "1", B = 2, C = var.c, D = true }', {"A": "1", "B": "2", "C": "\ue000", "D": "true"}, True),
+        ('environment = ["A=1", "B", "C=${var.c}"]', {"A": "1", "C": "\ue000"}, True),
+        ('environment = [{ name = "A", value = "1" }, { name = "B", value = var.b }]', {"A": "1", "B": "\ue000"}, True),
+        ('env = [{ key = "A", value = "1" }]', {"A": "1"}, True),
+        ('env = [var.a, "B=1"]', {}, True),
+        ("env = var.env", {}, True),
+        ('labels = { A = "1" }', {}, True),
+    ],
+)
+def test_environment_of_a_container(env: str, told: dict[str, str | None], only: bool) -> None:
+    text = f'container {{\n  image = "vllm/vllm-openai:v0.9.0"\n  args = ["--a"]\n  {env}\n}}\n'
+    (site,) = of(text).sites
+    assert {v.name: v.value for v in site.variables} == told
+    assert all(v.only is only for v in site.variables)
+    for variable in site.variables:
+        if variable.value_span is not None:
+            span = variable.value_span
+            assert text[span.start : span.end] == fill(variable.value or "", variable.holes)
+
+
+def test_variables_without_a_launch_are_told() -> None:
+    found = of('container {\n  image = "nginx:1"\n  env = { VLLM_A = "1" }\n}\n')
+    assert found.sites == [] and [v.name for v in found.variables] == ["VLLM_A"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "said"),
+    [
+        ("a.sh.tftpl", "vllm serve ${m} --a 1\n", ["${_part_0}", "--a", "1"]),
+        ("a.tftpl", "vllm serve ${m} --a 1\n", ["${_part_0}", "--a", "1"]),
+        ("a.yaml.tpl", "command: [vllm, serve, '${m}', --a, '1']\n", ["\ue000", "--a", "1"]),
+        ("a.json.tftpl", '{"command": ["vllm", "serve", "${m}", "--a", "1"]}\n', ["\ue000", "--a", "1"]),
+        ("a.tpl", "#!/bin/sh\nvllm serve m --a 1\n", ["m", "--a", "1"]),
+        ("a.tpl", "vllm serve m --a 1\n", None),
+        ("a.tpl", "# note\ncommand: [vllm, serve, m, --a, '1']\n", ["m", "--a", "1"]),
+        ("a.tpl", "#cloud-config\nruncmd:\n  - vllm serve m --a 1\n", ["m", "--a", "1"]),
+    ],
+)
+def test_what_template_files_hold(path: str, text: str, said: list[str] | None) -> None:
+    found = of(text, path)
+    assert [w.text for w in found.sites[0].words] == said if said and said[0] == "\ue000" else True
+    told = words(found) if found.sites else None
+    assert told == said or (said is not None and said[0] == "\ue000"), told
+    assert found.problems == []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 from vllm_migrate.hosts.hcl_scan import Bit, Node, bits, written
 from vllm_migrate.hosts.shown import Mark, Names, lines_of, lines_region
@@ -19,19 +20,15 @@ class Letters(Names):
         self.spelled[letter] = raw
         return letter
 
-    def written(self, text: str, literal: object) -> str | None:
-        assert callable(literal)
+    def written(self, text: str, literal: Callable[[str], str | None]) -> str | None:
+        """Return a text with its run-time parts, shown as letters or spelled out, as the file has them."""
+        parts = [*self.spelled, *map(re.escape, self.spelled.values())]
         out: list[str] = []
-        plain = ""
-        for char in [*text, ""]:
-            if char and char not in self.spelled:
-                plain += char
-                continue
-            shown = literal(plain)
+        for i, part in enumerate(re.split(f"({'|'.join(parts)})", text) if parts else [text]):
+            shown = self.spelled.get(part, part) if i % 2 else literal(part)
             if shown is None:
                 return None
-            out += [shown, self.spelled.get(char, "")]
-            plain = ""
+            out.append(shown)
         return "".join(out)
 
 

@@ -66,9 +66,7 @@ class Environment:
                     everything = False
             elif head == "unset":
                 self.unset += [(w.text, node) for w in node.words[1:] if not w.text.startswith("-")]
-            exports = head == "export" or (
-                head in DECLARERS and any(w.text.startswith("-") and "x" in w.text for w in node.words)
-            )
+            exports = _exports(node)
             if exports:
                 for index, token in enumerate(words.tokens):
                     lexeme = token.lexeme
@@ -139,15 +137,16 @@ class Environment:
                 setting.variable.locked = setting.variable.locked or f"also read by {read[name]} as ${name}"
 
 
-def _exported_names(node: Node) -> list[str]:
+def _exports(node: Node) -> bool:
+    """Tell whether a command hands variables on: `export -n` takes them back, `-f` is about functions."""
     if not node.words or node.words[0].text not in DECLARERS:
-        return []
-    flags = [w.text for w in node.words[1:] if w.text.startswith("-")]
-    if node.words[0].text != "export" and not any("x" in f for f in flags):
-        return []
-    if any("n" in f or "f" in f for f in flags):
-        return []
-    return [w.text for w in node.words[1:] if w.text.isidentifier()]
+        return False
+    flags = "".join(w.text for w in node.words[1:] if w.text.startswith("-"))
+    return (node.words[0].text == "export" or "x" in flags) and "n" not in flags and "f" not in flags
+
+
+def _exported_names(node: Node) -> list[str]:
+    return [w.text for w in node.words[1:] if w.text.isidentifier()] if _exports(node) else []
 
 
 def _indexed(words: WordList, node: Node) -> list[tuple[int, Assignment]]:

@@ -216,7 +216,8 @@ def command_pins(
                 pins.part(flats[i], "url", use, owner=owner)
     if program in ("uv", "uvx"):
         _uv(pins, flats, texts, use, owner, start)
-    for i in range(start, len(texts)):
+    # `srun` takes the image before the program.
+    for i in range(len(texts)):
         name, equals, value = texts[i].partition("=")
         if name in _IMAGE_OPTIONS:
             if equals and looks_like_image(value):

@@ -69,7 +69,7 @@ def render(script: Script | None, changes: Sequence[Change]) -> list[Edit]:
         grouped.setdefault(id(home), (home, []))[1].append(change)
     plans = {key: (words, words.plan(own)) for key, (words, own) in grouped.items()}
     if script is not None:
-        _drop_exports(script, changes, plans)
+        _follow_exports(script, changes, plans)
         _drop_assignments(script, plans)
     out: list[Edit] = []
     gone: list[Node] = []
@@ -102,14 +102,22 @@ def _adds_nothing(words: WordList, plan: Plan) -> bool:
     return words.parent is not None and words.emptied(plan)
 
 
-def _drop_exports(script: Script, changes: Sequence[Change], plans: dict[int, tuple[WordList, Plan]]) -> None:
-    """`X=1` and a later `export X` go together."""
+def _follow_exports(script: Script, changes: Sequence[Change], plans: dict[int, tuple[WordList, Plan]]) -> None:
+    """`X=1` and a later `export X` go together, and get a new name together."""
     removed = {id(c.item) for c in changes if isinstance(c, Remove)}
+    renamed = {id(c.item): c.name for c in changes if isinstance(c, Rename)}
     for name, places in script.mentions.items():
         items = script.set_items.get(name, [])
-        if items and all(id(item) in removed for item in items):
-            for words, index in places:
-                plans.setdefault(id(words), (words, Plan()))[1].removed.add(index)
+        names = {renamed.get(id(item)) for item in items}
+        for words, index in places:
+            plan = plans.get(id(words), (words, Plan()))[1]
+            if items and all(id(item) in removed for item in items):
+                plan.removed.add(index)
+            elif len(names) == 1 and (new := names.copy().pop()) is not None:
+                plan.respelled.setdefault(index, []).append((0, len(name), new, ()))
+            else:
+                continue
+            plans[id(words)] = (words, plan)
 
 
 def place(region: Region, edits: Iterable[Edit]) -> list[Edit]:

@@ -9,6 +9,8 @@ from vllm_migrate.lazy import regex
 from vllm_migrate.model import is_hole
 
 _SAFE = regex(r"[A-Za-z0-9_@%+=:,./-]+", re.ASCII)
+_ESCAPED = regex("[$`\\\\\n\r\ue000-\uf8ff]|\\Z")
+"""What a backslash of a here-document would be taken to escape; a hole is spelled with a `$`."""
 
 
 def unescape_free(text: str) -> bool:
@@ -49,7 +51,7 @@ def escape_heredoc(text: str, holes: Sequence[str] = ()) -> str:
     for i, c in enumerate(text):
         if is_hole(c) and ord(c) - 0xE000 < len(holes):
             out.append(holes[ord(c) - 0xE000])
-        elif c in "$`" or (c == "\\" and text[i + 1 : i + 2] in ("$", "`", "\\", "\n", "\r", "")):
+        elif c in "$`" or (c == "\\" and _ESCAPED.match(text, i + 1)):
             out.append("\\" + c)
         else:
             out.append(c)

@@ -58,7 +58,8 @@ def _candidates(
         spelled = shell_quote.escape_in(quote.quote, middle, holes)
         if spelled is not None and not (quote.quote == "single" and any(is_hole(c) for c in middle)):
             start, end = _cut(lexeme, head, stop, quote)
-            out.append(source[lexeme.start : start] + spelled + source[end : lexeme.end])
+            if middle or not _whole_string(lexeme, head, stop, quote):
+                out.append(source[lexeme.start : start] + spelled + source[end : lexeme.end])
     equals = lexeme.text.find("=")
     if 0 <= equals < head and _NAMED.match(lexeme.text):
         cut = lexeme.finish(equals + 1)
@@ -105,6 +106,12 @@ def _context(lexeme: Lexeme, head: int, stop: int) -> Run | None:
     if first is None or any(run.quote != first.quote or run.string != first.string for run in inside):
         return None
     return first
+
+
+def _whole_string(lexeme: Lexeme, head: int, stop: int, quote: Run) -> bool:
+    """Tell whether nothing would be left between a pair of quotes."""
+    inside = [run for run in lexeme.runs if run.quote == quote.quote and run.string == quote.string]
+    return quote.quote != "bare" and all(head <= run.start and run.end <= stop for run in inside)
 
 
 def _cut(lexeme: Lexeme, head: int, stop: int, quote: Run) -> tuple[int, int]:
