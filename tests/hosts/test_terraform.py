@@ -6,7 +6,7 @@ import pytest
 from small_hosts import check_identity, env, pins, read, render, words
 
 from vllm_migrate.hosts import terraform
-from vllm_migrate.model import Reading, Remove, Replace, fill
+from vllm_migrate.model import CannotRender, InsertVariable, Reading, Remove, Rename, Replace, fill
 
 
 def of(text: str, path: str = "main.tf") -> Reading:
@@ -348,3 +348,56 @@ def test_what_template_files_hold(path: str, text: str, said: list[str] | None) 
     told = words(found) if found.sites else None
     assert told == said or (said is not None and said[0] == "\ue000"), told
     assert found.problems == []
+
+
+MANY = """\
+c {
+  image = "vllm/vllm-openai:v0.9.0"
+  args = ["--a"]
+  env = {
+    A = "1", B = "2"
+    C = "3", # why
+    D = "${d}" // why
+    E = "5" /* why */
+    F = "6",
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("A", ""),
+        ("B", ""),
+        ("C", '    C = "3", # why\n'),
+        ("D", '    D = "${d}" // why\n'),
+        ("E", ""),
+        ("F", '    F = "6",\n'),
+    ],
+)
+def test_only_lines_of_their_own_go(name: str, line: str) -> None:
+    found = of(MANY)
+    (variable,) = (v for v in found.sites[0].variables if v.name == name)
+    if line:
+        assert render(found, MANY, [Remove(variable)]) == MANY.replace(line, "")
+    else:
+        with pytest.raises(CannotRender):
+            render(found, MANY, [Remove(variable)])
+
+
+def test_variables_of_an_object_change_in_place() -> None:
+    found = of(MANY)
+    held = {v.name: v for v in found.sites[0].variables}
+    changes = [Rename(held["A"], "N"), Replace(held["D"], "x${e}\ue000", held["D"].holes), Replace(held["B"], "2")]
+    after = MANY.replace("A =", "N =").replace('"${d}"', '"x$${e}${d}"')
+    assert render(found, MANY, changes) == after
+    added = [
+        InsertVariable(held["F"].container, "M", '"q"'),
+        InsertVariable(held["C"].container, "O", "1", after=held["C"]),
+    ]
+    assert render(found, MANY, added) == MANY.replace("# why\n", '# why\n    O = "1"\n').replace(
+        '"6",\n', '"6",\n    M = "\\"q\\""\n'
+    )
+    with pytest.raises(CannotRender):
+        held["A"].container.edits([Remove(found.pins[0])])

@@ -98,5 +98,5 @@ class Settings:
 
 
 def _more(text: str, at: int) -> bool:
-    rest = text[at : line_end(text, at)].strip()
-    return bool(rest) and not rest.startswith(("#", "//", ","))
+    rest = text[at : line_end(text, at)].strip().removeprefix(",").strip()
+    return bool(rest) and not rest.startswith(("#", "//"))

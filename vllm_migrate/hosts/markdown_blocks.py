@@ -51,7 +51,8 @@ def markdown_blocks(text: str) -> Iterator[Block]:
             continue
         fence, lead = match["fence"], match["lead"]
         quotes = lead.count(">")
-        width = len(lead.replace("\t", "    ")) if not quotes else len(lead) - lead.rfind(">") - 1
+        # One blank behind the last mark is part of it.
+        width = len(lead.replace("\t", "    ")) if not quotes else len(lead) - lead.rfind(">") - 2
         close = re.compile(rf"[ \t>]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$")
         block = Block(_language(match["info"]), match["info"])
         begin = i
