@@ -17,7 +17,10 @@ def told(text: str) -> list[str]:
     return [f"{p.kind}:{p.whole}" for p in of(text).pins]
 
 
-@pytest.mark.parametrize("program", "apt-get apt yum dnf microdnf apk zypper tdnf brew aptitude".split())
+SYSTEM = "apt-get apt yum dnf microdnf apk zypper tdnf brew aptitude"
+
+
+@pytest.mark.parametrize("program", SYSTEM.split())
 def test_packages_of_a_system(program: str) -> None:
     verb = "add" if program == "apk" else "install"
     assert told(f"sudo -E {program} -y {verb} --quiet gcc-11 g++-11\n") == ["package:gcc-11", "package:g++-11"]
@@ -67,10 +70,10 @@ def test_what_installs_nothing(line: str) -> None:
     assert told(line + "\n") == []
 
 
-INDEXES = "--extra-index-url --index-url -i --index --default-index --find-links -f --torch-backend".split()
+INDEXES = "--extra-index-url --index-url -i --index --default-index --find-links -f --torch-backend"
 
 
-@pytest.mark.parametrize("option", INDEXES)
+@pytest.mark.parametrize("option", INDEXES.split())
 def test_indexes(option: str) -> None:
     (pin, last) = of(f"pip install {option} https://x/cu129 vllm\n").pins
     assert (pin.kind, pin.text, pin.name, last.text) == ("index", "https://x/cu129", option, "vllm")
