@@ -127,6 +127,8 @@ BESIDE = {
 @pytest.mark.parametrize("name", BESIDE)
 def test_a_file_alone_is_judged_by_the_pins_beside_it(name: str, tmp_path: Path) -> None:
     """A hook is given the files of a commit: the release they run on does not depend on that."""
+    # Folders and files that say nothing stand before and behind it.
+    put(tmp_path, {"a.yaml": "x: 1\n", "b.yaml/c": "", "z.env": "X=1\n"})
     put(tmp_path, {"serve.sh": "vllm serve m\n", name: BESIDE[name]})
     alone = run([tmp_path / "serve.sh"], tmp_path, replace(TO, fix=False))
     assert [(s.path, s.version) for s in alone.standings] == [("serve.sh", "0.17.1")]
@@ -196,6 +198,46 @@ def test_a_config_file_a_launch_names_is_read(tmp_path: Path) -> None:
     files = {"s.sh": "vllm serve --config conf/serve.yaml\n", "conf/serve.yaml": "model: m/x\nswap-space: 4\nport: 1\n"}
     report = run([tmp_path], put(tmp_path, files), TO)
     assert after(report, "conf/serve.yaml") == "model: m/x\nport: 1\n"
+
+
+def test_a_config_file_is_found_from_the_root_too(tmp_path: Path) -> None:
+    files = {"sub/s.sh": "vllm serve --config conf/serve.yml\n", "conf/serve.yml": "model: m/x\nswap-space: 4\n"}
+    report = run([tmp_path], put(tmp_path, files), TO)
+    assert after(report, "conf/serve.yml") == "model: m/x\n"
+    report = run([tmp_path / "sub"], tmp_path, TO)
+    assert [f.path for f in report.files] == ["sub/s.sh"]
+
+
+LIBRARY = "pip install vllm=={}\nvllm serve other --swap-space 4\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "version"),
+    [
+        (["sub/lib.sh=0.17.1"], "0.17.1"),
+        (["lib.sh=0.17.1"], "0.17.1"),
+        (["sub/lib.sh=0.17.1", "lib.sh=0.12.0"], "0.17.1"),
+        (["../lib.sh=0.17.1"], None),
+    ],
+)
+def test_a_script_that_is_read_into_another_says_what_it_runs_on(
+    files: list[str], version: str | None, tmp_path: Path
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    put(root, {"sub/s.sh": "source lib.sh\nvllm serve m\n"})
+    put(root, {name: LIBRARY.format(pin) for name, _, pin in (f.partition("=") for f in files)})
+    report = run([root / "sub" / "s.sh"], root, TO)
+    assert [(s.path, s.version) for s in report.standings] == [("sub/s.sh", version)]
+    assert [f.path for f in report.files] == ["sub/s.sh"], "what a path does not name is not reported"
+
+
+@pytest.mark.parametrize("words", ["bench serve --model m", "chat --url http://x"])
+def test_what_only_talks_to_a_server_uses_no_device_of_it(words: str, tmp_path: Path) -> None:
+    put(tmp_path, {"s.sh": f"CUDA_VISIBLE_DEVICES=0 VLLM_USE_V1=1 vllm {words}\n"})
+    report = run([tmp_path], tmp_path, TO)
+    assert [f.subject for f in report.findings()] == ["VLLM_USE_V1"]
+    assert after(report, "s.sh") == f"CUDA_VISIBLE_DEVICES=0 vllm {words}\n"
 
 
 def test_each_target_of_a_rolling_upgrade_is_judged(tmp_path: Path) -> None:

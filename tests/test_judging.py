@@ -98,6 +98,24 @@ def test_an_example_is_reported_by_the_release_it_names_and_not_edited(tmp_path:
     assert fixed is not None and fixed.text == EXAMPLE.format(old).replace(" --swap-space 4", "")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker run vllm/vllm-openai:v0.10.0 --model m",
+        "CUDA_VISIBLE_DEVICES=0 vllm serve m",
+        "pip install vllm==0.10.0",
+        "vllm serve m --port 1",
+    ],
+)
+def test_what_only_a_launch_that_runs_would_be_told_is_not_told_of_an_example(text: str, tmp_path: Path) -> None:
+    settings = Config(to=("0.33.0",))
+    (tmp_path / "a").mkdir()
+    assert judged(tmp_path / "a", {"a.md": f"```bash\n{text}\n```\n"}, settings).findings() == []
+    (tmp_path / "b").mkdir()
+    told = judged(tmp_path / "b", {"a.sh": f"{text}\n"}, settings).findings()
+    assert bool(told) == ("serve m --port" not in text)
+
+
 SERVING = "option.rolling_batch=vllm\noption.{}\n"
 
 

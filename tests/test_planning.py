@@ -66,6 +66,11 @@ WRITTEN = [
     ("--old 1 2 3", [entry("--old", to("--cudagraph-capture-sizes"))], "--cudagraph-capture-sizes 1 2 3"),
     ("--old 4", [entry("--old", to("--compilation-config.mode", 3))], "--compilation-config.mode 3"),
     (
+        "--old 4",
+        [entry("--old", to("--compilation-config.pass_config.fuse_norm_quant", True))],
+        "--compilation-config.pass_config.fuse_norm_quant true",
+    ),
+    (
         "--old 4 --older 5",
         [entry("--old", to("--compilation-config.mode", 3)), entry("--older", to("--compilation-config.backend", "x"))],
         "--compilation-config '{\"mode\": 3, \"backend\": \"x\"}'",
@@ -104,6 +109,11 @@ REFUSED = [
         "--old $X",
         [entry("--old", to("--seed"), when={"value": ["4"]})],
         "what replaces it depends on a value only known at run time",
+    ),
+    (
+        "--old $X",
+        [entry("--old", to("--compilation-config.mode", {"from": VALUE, "as": "int"}))],
+        "its value is only known at run time",
     ),
     ("--old 5", [entry("--old", to("--seed"), when={"value": ["4"]})], "no rewrite fits this value"),
     ("--old 5", [entry("--old", to("--seed"), target="<0.30.0")], "no rewrite fits this value"),

@@ -166,6 +166,36 @@ def test_what_was_to_change_must_have_changed() -> None:
     assert "the pins would differ at" in told(SCRIPT, as_shell, moved, swapped("v0.18.0", "v0.17.1"))
 
 
+def test_what_is_added_last_must_be_there_and_last() -> None:
+    def words(reading: Reading) -> list[Change]:
+        home = reading.sites[-1].word_home
+        assert home is not None
+        return [InsertWords(home, ["--more", "1"])]
+
+    assert told(SCRIPT, as_shell, words, lambda text: text) == ""
+    assert told(SCRIPT, as_shell, words, swapped(" --more 1", "")) == "the command line would read 5 words instead of 7"
+    assert told(SCRIPT, as_shell, words, swapped("--port 1 --more 1", "--more 1 --port 1")) != ""
+
+    def variable(reading: Reading) -> list[Change]:
+        home = reading.sites[-1].variable_home
+        assert home is not None
+        return [InsertVariable(home, "VLLM_NEW", "1")]
+
+    assert told(SCRIPT, as_shell, variable, lambda text: text) == ""
+    assert told(SCRIPT, as_shell, variable, swapped("VLLM_NEW=1 ", "")) == "the environment would differ at VLLM_NEW"
+
+
+def test_variables_of_no_launch_are_looked_at() -> None:
+    script = "export VLLM_A=1\nexport VLLM_B=2\n"
+
+    def gone(reading: Reading) -> list[Change]:
+        return [Remove(next(v for v in reading.variables if v.name == "VLLM_A"))]
+
+    assert told(script, as_shell, gone, lambda text: text) == ""
+    assert told(script, as_shell, gone, swapped("VLLM_B=2", "VLLM_B=3")) == "the environment would differ at VLLM_B"
+    assert told(script, as_shell, gone, lambda text: text + "export VLLM_C=1\n") == ""
+
+
 def test_what_was_to_change_among_keywords_must_have_changed() -> None:
     def keywords(reading: Reading) -> list[Change]:
         entries = {e.key: e for e in reading.sites[0].entries}

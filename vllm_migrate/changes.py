@@ -73,7 +73,8 @@ def _mined(release: MinedRelease, answers: Answers) -> str:
     if release.previous is not None:
         gone = len(release.removed)
         left = f"{len(open_)} without a migration" if open_ else "each with an answer"
-        lines.append(f"  {gone or 'no'} removals since {release.previous}{', ' + left if gone else ''}\n")
+        count = f"{gone or 'no'} removal{'' if gone == 1 else 's'}"
+        lines.append(f"  {count} since {release.previous}{', ' + left if gone else ''}\n")
     return "".join(lines + [f"  note: {note}\n" for note in release.notes])
 
 

@@ -89,7 +89,6 @@ class _Subject:
 
 _PROBLEMS: dict[str, tuple[str, Severity]] = {
     "syntax": ("VM001", "warning"),
-    "encoding": ("VM002", "warning"),
     "generated": ("VM003", "info"),
     "doubt": ("VM001", "warning"),
 }

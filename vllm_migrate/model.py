@@ -245,7 +245,7 @@ class Site:
 class Problem:
     """Something about the file itself: it does not parse, is generated, cannot be decoded.
 
-    kind: "syntax", "encoding", "generated", "note", "doubt" (it parses, but programs may not take it as it stands).
+    kind: "syntax", "generated", "note", "doubt" (it parses, but programs may not take it as it stands).
     """
 
     kind: str

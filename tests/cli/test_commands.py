@@ -133,6 +133,36 @@ def test_a_file_that_cannot_be_written_does_not_stop_the_others(
     assert (here / "b.sh").read_bytes() != BAD
 
 
+def test_values_that_others_use_are_written_last(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vllm_migrate import write
+
+    names = ["a.env", "b.tfvars", "c.yml", "chart/templates/x.yaml", "chart/values.yaml", "main.tf", "z.sh"]
+    for name in names:
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_bytes(BAD)
+    order: list[str] = []
+    real = write.finish
+
+    def finish(ready: tuple[Path, str], before: bytes) -> None:
+        order.append(ready[0].relative_to(here).as_posix())
+        real(ready, before)
+
+    monkeypatch.setattr(write, "finish", finish)
+    assert run("fix").status == 0
+    assert order == ["chart/templates/x.yaml", "main.tf", "z.sh", "a.env", "b.tfvars", "c.yml", "chart/values.yaml"]
+
+
+def test_other_names_of_a_file_keep_the_old_text_and_that_is_told(run: Run, here: Path) -> None:
+    (here / "a.sh").write_bytes(BAD)
+    (here / "b.sh").write_bytes(BAD)
+    os.link(here / "a.sh", here / "other")
+    ran = run("fix", "a.sh", "b.sh")
+    assert "other names (hard links) of a.sh keep the old text" in ran.err
+    assert (here / "other").read_bytes() == BAD
+    (here / "a.sh").write_bytes(BAD)
+    assert "hard links" not in run("fix", "a.sh").err
+
+
 def test_standard_input(run: Run, here: Path) -> None:
     ran = run("check", "-", "--stdin-filename", "sub/x.sh", "--output-format", "concise", stdin=BAD)
     assert ran.status == 1

@@ -124,6 +124,12 @@ def test_releases(run: Run) -> None:
     assert "  options: 2" in run("releases", "0.17.0").lines
 
 
+def test_a_catalog_may_lack_a_section(run: Run, tmp_path: Path) -> None:
+    whole = run("releases", "0.17.0").lines
+    (tmp_path / "catalog" / "variables.json").unlink()
+    assert [line for line in whole if "variables" not in line] == run("releases", "0.17.0").lines != whole
+
+
 def test_changes_between_two_releases_with_what_is_written_about_each_loss(run: Run) -> None:
     lines = run("releases", "0.17.0", "0.18.0").lines
     assert lines[:6] == [
@@ -214,6 +220,20 @@ def test_the_release_to_leave_may_lie_outside_the_catalog() -> None:
         check_settings(Config(from_="stable"))
 
 
+def test_codes_of_a_teams_own_migrations_are_selectors(tmp_path: Path) -> None:
+    said = "a sentence that says something"
+    entry = {
+        "id": "ours", "code": "VM799", "surface": "option", "name": "--ours", "introduced_in": None,
+        "deprecated_in": None, "removed_in": "0.18.0", "severity": "error", "title": said, "reason": said,
+        "help": said, "evidence": [said], "cases": [],
+    }  # fmt: skip
+    (tmp_path / "own.json").write_text(json.dumps({"format": 1, "theme": "ours", "migrations": [entry]}))
+    settings = Config(select=("VM799", "ours", "vm799:ours"), migrations=(tmp_path / "own.json",))
+    assert check_settings(settings) == []
+    with pytest.raises(ConfigError, match="VM799"):
+        check_settings(Config(select=("VM799",)))
+
+
 def test_selectors_must_mean_something() -> None:
     check_settings(Config(select=("VM1", "ALL", "swap-space"), ignore=("vm101:swap-space",)))
     for selector in ("VM999", "swap", "VM101:nonsense", "E501"):
@@ -231,9 +251,13 @@ def test_building_a_catalog_lists_what_nothing_is_written_about(
         Removal(Thing("choice", "--load-format", "fresh"), "0.18.0", "0.19.0"),
         Removal(Thing("option", "--swap-space"), "0.18.0", "0.19.0"),
     )
+    inner = (Removal(Thing("speculative_method", "wish"), "0.20.0", "0.21.0"),)
     release = module.MinedRelease("0.19.0", here, {"options": 3, "llm": 0}, ("no Dockerfile",), "0.18.0", gone)
     quiet = module.MinedRelease("0.20.0", here, {"options": 3}, (), "0.19.0", gone[2:])
-    report = module.BuildReport([release, quiet], [here / "x.json"])
+    same = module.MinedRelease("0.20.1", here, {"options": 3}, (), "0.20.0")
+    last = module.MinedRelease("0.21.0", here, {"options": 3, "tool_parsers": 2}, (), "0.20.0", inner)
+    first = module.MinedRelease("0.1.0", here, {"options": 3}, (), None)
+    report = module.BuildReport([release, quiet, same, last, first], [here / "x.json"])
     monkeypatch.setattr(module, "build", lambda paths, version, output: report)
     ran = run("catalog", "build", "src", "--output", "x.json")
     assert ran.status == 0
@@ -249,7 +273,16 @@ def test_building_a_catalog_lists_what_nothing_is_written_about(
         "  3 removals since 0.18.0, 2 without a migration",
         "  note: no Dockerfile",
         "vLLM 0.20.0: 3 options",
-        "  1 removals since 0.19.0, each with an answer",
+        "  1 removal since 0.19.0, each with an answer",
+        "vLLM 0.20.1: 3 options",
+        "  no removals since 0.20.0",
+        "vLLM 0.21.0: 3 options, 2 tool parsers",
+        "  - speculative method wish  (0.20.0 has it; no migration yet)",
+        '    {"id": "speculative-config-method-wish", "code": "VM104", "surface": "key", '
+        '"name": "--speculative-config.method", "values": ["wish"], "introduced_in": null, "deprecated_in": null, '
+        '"removed_in": "0.21.0", "severity": "error"}',
+        "  1 removal since 0.20.0, 1 without a migration",
+        "vLLM 0.1.0: 3 options",
     ]
     assert "x.json" in ran.err
 

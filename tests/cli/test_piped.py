@@ -35,6 +35,18 @@ def test_a_text_from_a_pipe_is_read_as_what_it_is(real: Run, what: str) -> None:
     assert "VM101" in text(done)
 
 
+def test_what_a_text_is_read_as_can_be_asked(real: Run) -> None:
+    said = "standard input is read as {}; --stdin-filename says otherwise"
+    for what in ("dockerfile", "python", "shell"):
+        words = ["check", "-v", "--to", "0.33.0", "-"]
+        assert said.format(what) in real(*words, stdin=TEXTS[what].encode()).err.splitlines()
+        words.remove("-v")
+        assert "standard input" not in real(*words, stdin=TEXTS[what].encode()).err
+    named = real("check", "-v", "--to", "0.33.0", "--stdin-filename", "a.sh", "-", stdin=TEXTS["shell"].encode())
+    assert "standard input" not in named.err
+    assert "standard input" not in real("check", "-v", "--to", "0.33.0", "--", "vllm", "serve", "m").err
+
+
 def test_requirements_from_a_pipe(real: Run) -> None:
     done = real("check", "--to", "0.33.0", "--output-format", "concise", "-", stdin=b"torch>=2\nvllm==0.10.0\n")
     assert "stdin:2:1: VM50" in text(done)

@@ -16,6 +16,7 @@ def test_it_says_what_was_read_and_why_others_were_not(real: Run, here: Path) ->
         (here / name).write_text("vllm serve m\n")
     (here / "link.sh").symlink_to("run.sh")
     told = real("check", "-v", ".").err
+    assert told.splitlines()[:2] == [f"root: {here}", f"configuration: {here / '.vllm-migrate.yaml'}"]
     assert "run.sh: read as shell" in told
     assert "main.go: left out, no format that is known" in told
     assert "ignored by Git: built/, local.sh" in told
@@ -28,5 +29,12 @@ def test_a_path_that_was_named_is_never_passed_over_without_a_reason(real: Run, 
     (here / "a.sh").write_text("echo\n")
     (here / "b.bin").write_bytes(b"vllm\0")
     told = real("check", "-v", "--to", "0.33.0", "a.sh", "b.bin").err
+    assert "configuration: none" in told.splitlines()
     assert "says nothing of vLLM: a.sh" in told
     assert "not text: b.bin" in told
+
+
+def test_without_it_nothing_of_that_is_told(real: Run, here: Path) -> None:
+    (here / "run.sh").write_text("vllm serve m\n")
+    told = real("check", "--to", "0.33.0", "--ignore", "VM109", ".").err
+    assert told.splitlines() == ["Nothing found (1 file read, 1 launch)."]
