@@ -1,7 +1,8 @@
 """Every fixture: its findings, its patch, and what must hold for any patch.
 
 A case is a folder `fixtures/<CODE>-<slug>/<case>/` with `before/`, `after/` (absent: nothing changes) and
-`case.json`: {"to": …, "from": …, "unsafe_fixes": …, "config": {…}, "findings": ["path:line CODE subject", …]}.
+`case.json`: {"to": …, "from": …, "unsafe_fixes": …, "config": {…}, "findings": ["path:line CODE subject", …],
+"severities": ["path:line CODE severity", …]}, these for the findings whose severity is not their rule's.
 """
 
 from __future__ import annotations
@@ -70,13 +71,16 @@ def test_case(case: Path, tmp_path: Path) -> None:
     wanted = {**before, **(tree(case / "after") if (case / "after").is_dir() else {})}
     work = fresh(before, tmp_path / "work")
     report = check(work, case)
-    found = []
+    found, others = [], []
     for file in report.files:
         for finding in file.findings:
             assert file.source is not None
-            line = file.source.position(finding.span.start)[0]
-            found.append(f"{finding.path}:{line} {finding.code} {finding.subject}")
+            place = f"{finding.path}:{file.source.position(finding.span.start)[0]} {finding.code}"
+            found.append(f"{place} {finding.subject}")
+            if finding.severity != rules()[finding.code].severity:
+                others.append(f"{place} {finding.severity}")
     assert sorted(found) == sorted(spec["findings"])
+    assert sorted(others) == sorted(spec.get("severities", []))
     after = fixed(report, before)
     for name in wanted:
         assert after[name].decode() == wanted[name].decode(), name
