@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,12 +24,31 @@ parts = st.one_of(
 )
 
 
+
+def warm(words: Sequence[bytes]) -> Speaks:
+    """One that has seen so many files that it looks for words the fast way."""
+    speaks = Speaks(words)
+    for _ in range(101):
+        speaks(b"")
+    return speaks
+
+
+MANY = warm(WORDS)
+
+
 @given(st.lists(parts, max_size=30).map(b"".join))
 def test_a_word_is_found_exactly_where_it_stands(raw: bytes) -> None:
-    assert Speaks(WORDS)(raw) == any(word in raw for word in WORDS)
+    assert Speaks(WORDS)(raw) == MANY(raw) == any(word in raw for word in WORDS)
 
 
 @given(st.lists(st.binary(min_size=1, max_size=5), min_size=1, max_size=5), st.binary(max_size=40))
 def test_any_words_may_be_looked_for(words: list[bytes], raw: bytes) -> None:
-    assert Speaks(words)(raw) == any(word in raw for word in words)
-    assert Speaks(words)(raw + words[0])
+    assert Speaks(words)(raw) == warm(words)(raw) == any(word in raw for word in words)
+    assert warm(words)(raw + words[0])
+
+
+def test_without_the_library_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ahocorasick_rs", None)
+    speaks = warm(WORDS)
+    assert all(speaks(b"a " + word) for word in WORDS)
+    assert not speaks(b"nothing of the kind")

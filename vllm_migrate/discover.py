@@ -228,7 +228,7 @@ class Walk:
         self.looked_at += 1
         if not self.looked_at % 100:
             self.progress("looking at files", self.looked_at, 0)
-        if not named and os.path.splitext(path)[1].lower() in _BINARY:
+        if not named and path[path.rfind(".") :].lower() in _BINARY:
             return False
         stream = os.open(path, _READ)
         try:
