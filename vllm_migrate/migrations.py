@@ -92,6 +92,7 @@ class Migrations:
         self._by_surface: dict[str, list[str]] = {}
         self._whole: dict[str, list[Migration]] = {}
         self._by_name: dict[str, dict[str, list[str]]] = {}
+        self._in_code: set[str] | None = None
         for raw in entries:
             id_, surface = raw["id"], raw["surface"]
             if id_ in self._raw:
@@ -143,9 +144,12 @@ class Migrations:
 
         Words as common as `type` or `message` do not.
         """
-        found = (name for m in self.all if m.surface in ("symbol", "field") for name in (m.name, *m.names))
-        words = (word for name in found for word in name.split("."))
-        return {word for word in words if word.isidentifier() and ("_" in word or not word.islower())}
+        if self._in_code is None:
+            raws = (raw for raw in self._raw.values() if raw["surface"] in ("symbol", "field"))
+            found = (name for raw in raws for name in (raw["name"], *raw.get("names", ())))
+            words = (word for name in found for word in name.split("."))
+            self._in_code = {word for word in words if word.isidentifier() and ("_" in word or not word.islower())}
+        return self._in_code
 
     def answer(
         self, surface: str, name: str, release: str, *, only: str = "", value: str | None = None

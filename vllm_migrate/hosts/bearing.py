@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import overload
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple, overload
 
 from vllm_migrate import wrappers
 from vllm_migrate.lazy import regex
@@ -44,9 +45,47 @@ def looked_for() -> Collection[str]:
     return _names()
 
 
-def words_of(text: str) -> set[str]:
-    """Return the names in a text, whatever they name."""
-    return set(_WORD.findall(text))
+class Telling(NamedTuple):
+    """A pattern that is looked for in the lines that hold one of some words: a match always does, on its first line."""
+
+    words: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def places(self, text: str) -> Iterator[int]:
+        """Yield where the pattern is found, line after line for one word, then for the next."""
+        for word in self.words:
+            at = text.find(word)
+            while at >= 0:
+                start = text.rfind("\n", 0, at) + 1
+                end = text.find("\n", at) + 1 or len(text)
+                found = self.pattern.search(text, start, end)
+                if found is not None:
+                    yield found.start()
+                at = text.find(word, end)
+
+
+def marks(
+    text: str, seeds: Collection[str], also: Telling | None = None, term: re.Pattern[str] = _WORD
+) -> list[int]:
+    """Return where in a text something stands that makes a piece count by itself, in order.
+
+    Args: as those of `bearing`; words of the data's trigger list count always.
+    """
+    found: list[int] = []
+    for trigger in wrappers.spoken():
+        at = text.find(trigger)
+        while at >= 0:
+            found.append(at)
+            at = text.find(trigger, at + 1)
+    if seeds:
+        # Most texts hold none: then looking at each word in turn is spared.
+        here = set(term.findall(text)).intersection(seeds)
+        if here:
+            found += [m.start() for m in term.finditer(text) if m[0] in here]
+    if also is not None:
+        found += also.places(text)
+    found.sort()
+    return found
 
 
 def bearing(
@@ -54,50 +93,51 @@ def bearing(
     spans: Sequence[tuple[int, int]],
     seeds: Collection[str],
     makes: Callable[[int, str], Collection[str]],
-    also: re.Pattern[str] | None = None,
+    also: Telling | None = None,
     term: re.Pattern[str] = _WORD,
 ) -> list[bool]:
     """Return for each piece of a text whether it has a bearing on a launch.
 
-    Args: seeds: words that make a piece count by themselves. makes: the names that a piece (its number, its
-    text) gives a value to. also: found in a piece that counts by itself. term: what counts as one name.
+    Args: spans: of the pieces, in order; what lies between two belongs to neither. seeds: words that make a
+    piece count by themselves. makes: the names that a piece (its number, its text) gives a value to. also:
+    found in a piece that counts by itself. term: what counts as one name.
     """
-    speaking = [t for t in wrappers.spoken() if t in text]
-    kept: list[bool] = []
-    held: list[set[str]] = []
-    many = len(spans) > _MANY
-    for start, end in spans:
-        part = text[start:end]
-        names = set() if many and not seeds else set(term.findall(part))
-        if not many:
-            held.append(names)
-        kept.append(
-            any(t in part for t in speaking)
-            or not names.isdisjoint(seeds)
-            or (also is not None and also.search(part) is not None)
-        )
+    kept = _holding(spans, marks(text, seeds, also, term))
     if all(kept) or not any(kept):
         return kept
-    if many:
+    if len(spans) > _MANY:
         return _linked(text, spans, kept, makes, term)
     made = [{word for name in makes(i, text[a:b]) for word in term.findall(name)} for i, (a, b) in enumerate(spans)]
     makers: dict[str, list[int]] = {}
     for i, own in enumerate(made):
         for name in own:
             makers.setdefault(name, []).append(i)
-    words = [names & makers.keys() for names in held]
-    users: dict[str, list[int]] = {}
-    for i, used in enumerate(words):
-        for name in used:
-            users.setdefault(name, []).append(i)
-    bears = {i for i, here in enumerate(kept) if here}
-    reached = bears = _makers(bears, words, makers)
+    known: dict[int, set[str]] = {}
+
+    def words(i: int) -> set[str]:
+        if i not in known:
+            known[i] = makers.keys() & term.findall(text[slice(*spans[i])])
+        return known[i]
+
+    reached = bears = _makers({i for i, here in enumerate(kept) if here}, words, makers)
     for _ in range(_HOPS):
-        fresh = {j for i in reached for name in made[i] for j in users[name]} - bears
+        names = {name for i in reached for name in made[i]}
+        fresh = {j for j in range(len(spans)) if j not in bears and not names.isdisjoint(words(j))} if names else set()
         # What uses something is judged by what it makes of it, not by who else uses the user.
         reached = _makers(fresh, words, makers) - bears
         bears = bears | reached
     return [i in bears for i in range(len(spans))]
+
+
+def _holding(spans: Sequence[tuple[int, int]], places: Sequence[int]) -> list[bool]:
+    """Return for each span whether one of the places lies in it. places: in order."""
+    return [holds(places, start, end) for start, end in spans]
+
+
+def holds(places: Sequence[int], start: int, end: int) -> bool:
+    """Tell whether one of some places lies between two offsets. places: in order."""
+    at = bisect_left(places, start)
+    return at < len(places) and places[at] < end
 
 
 def _linked(
@@ -123,12 +163,12 @@ def _linked(
     ]
 
 
-def _makers(start: set[int], words: Sequence[set[str]], makers: dict[str, list[int]]) -> set[int]:
+def _makers(start: set[int], words: Callable[[int], set[str]], makers: dict[str, list[int]]) -> set[int]:
     """Return the pieces and all that give their names a value, at any remove."""
     found = set(start)
     waiting = list(start)
     while waiting:
-        for name in words[waiting.pop()]:
+        for name in words(waiting.pop()):
             for j in makers[name]:
                 if j not in found:
                     found.add(j)

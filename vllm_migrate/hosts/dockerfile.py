@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from vllm_migrate.hosts import Context, host_for, read_python, read_shell
+from vllm_migrate.hosts.bearing import holds
 from vllm_migrate.hosts.dockerfile_launch import NewEnv, sites_of_stage
 from vllm_migrate.hosts.dockerfile_lines import Instruction, read_instructions
 from vllm_migrate.hosts.dockerfile_stage import (
@@ -33,7 +34,7 @@ from vllm_migrate.hosts.dockerfile_values import (
 from vllm_migrate.hosts.listed import ListContainer, SpotContainer, mapped, whole_lines
 from vllm_migrate.hosts.listing import Listing
 from vllm_migrate.hosts.moved import move_pin, write_bare
-from vllm_migrate.hosts.shell_bearing import may_speak
+from vllm_migrate.hosts.shell_bearing import speaking
 from vllm_migrate.launch import is_server_image, split_image
 from vllm_migrate.model import (
     CannotRender,
@@ -69,6 +70,7 @@ class _Reader:
         self.globals: dict[str, Written] = {}
         self.stages: list[Stage] = []
         self.uses: list[tuple[Pin, Span]] = []
+        self.speaking = speaking(self.text)
 
     def run(self) -> Reading:
         for instruction in read_instructions(self.text):
@@ -345,7 +347,7 @@ class _Reader:
     def _run(self, instruction: Instruction) -> None:
         stage = self._stage()
         stage.runs.append(instruction)
-        if not may_speak(self.text[instruction.start : instruction.end]):
+        if not holds(self.speaking, instruction.start, instruction.end):
             return
         script = self._after_flags(instruction.script(self.region))
         if script is None or json_strings(instruction.logical(self.region).text) is not None:

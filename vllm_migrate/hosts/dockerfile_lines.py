@@ -147,9 +147,26 @@ def read_instructions(text: str) -> list[Instruction]:
         if not stripped or stripped.startswith("#"):
             i += 1
             continue
-        i, instruction = _instruction(text, lines, i, escape)
+        instruction = _of_one_line(text, lines[i], escape)
+        if instruction is not None:
+            i += 1
+        else:
+            i, instruction = _instruction(text, lines, i, escape)
         found.append(instruction)
     return found
+
+
+def _of_one_line(text: str, line: tuple[int, int, int], escape: str) -> Instruction | None:
+    """Return the instruction of a line as most are: nothing goes on behind it. None for any other."""
+    start, end, after = line
+    head = _FIRST.match(text, start, end)
+    if head is None or text.find(escape, start, end) >= 0 or text.find("<<", start, end) >= 0:
+        return None
+    keyword = head[1].upper()
+    if keyword == "ONBUILD":
+        return None
+    args = Span(head.end(), end)
+    return Instruction(keyword, head.start(1), args.start, end, end, after, escape, [args], [args])
 
 
 def _directives(text: str, lines: list[tuple[int, int, int]]) -> tuple[str, int]:

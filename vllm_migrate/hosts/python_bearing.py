@@ -6,7 +6,7 @@ import ast
 import warnings
 from functools import lru_cache
 
-from vllm_migrate.hosts.bearing import bearing, joined, looked_for
+from vllm_migrate.hosts.bearing import Telling, bearing, joined, looked_for
 from vllm_migrate.lazy import regex
 from vllm_migrate.text import Span, line_starts
 
@@ -24,12 +24,19 @@ _LOOKED_FOR = frozenset(
         "extra_body", "extra_args",
     )
 )  # fmt: skip
-_ALSO = regex(
-    r"\b(?:\w*requirements|dependencies|envs?|environment)[\"']?[ \t]*(?::[^=\n]{0,300})?=(?!=)|[\"']dependencies[\"']"
-    r"|environ\b[ \t]*(?:\[[^\]\n]{0,300}\][ \t]*=(?!=)|\.(?:update|setdefault|pop)\b)|\.env\("
-    r"|\bsystem\b[ \t]*[(\n]|\bimport system\b"
-    r"|[\"']cuda[\"':]|\.cuda\b|\bsh\.|\b(?:exec|spawn)[lv]\w*\(|\.(?:post|request|stream|put|async_post)\("
-    r"|[\"'][A-Z]\w{0,99}(?:Model|For[A-Z]\w{0,99}|LMHead\w{0,99}|Speculator|Embedding)[\"']"
+_ALSO = Telling(
+    (
+        "requirements", "dependencies", "env", "system", "cuda", "sh.", "exec", "spawn", ".post(", ".request(",
+        ".stream(", ".put(", ".async_post(", "Model", "For", "LMHead", "Speculator", "Embedding",
+    ),
+    regex(
+        r"\b(?:\w*requirements|dependencies|envs?|environment)[\"']?[ \t]*(?::[^=\n]{0,300})?=(?!=)"
+        r"|[\"']dependencies[\"']"
+        r"|environ\b[ \t]*(?:\[[^\]\n]{0,300}\][ \t]*=(?!=)|\.(?:update|setdefault|pop)\b)|\.env\("
+        r"|\bsystem\b[ \t]*[(\n]|\bimport system\b"
+        r"|[\"']cuda[\"':]|\.cuda\b|\bsh\.|\b(?:exec|spawn)[lv]\w*\(|\.(?:post|request|stream|put|async_post)\("
+        r"|[\"'][A-Z]\w{0,99}(?:Model|For[A-Z]\w{0,99}|LMHead\w{0,99}|Speculator|Embedding)[\"']"
+    ),
 )
 _HELD = regex(r"\.(\w+)[ \t]*(?::[^=\n]{0,300})?\+?=[ \t]*(?:[\[{(\"']|f[\"']|dict\(|list\()")
 _GLOBAL = regex(r"(?m)^[ \t]*(?:global|nonlocal)[ \t]+(.*)")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from vllm_migrate.hosts.bearing import bearing, blanked, joined, quiet_parts, words_of
+from vllm_migrate.hosts.bearing import Telling, bearing, blanked, joined, marks, quiet_parts
 from vllm_migrate.hosts.shell_skim import statements
 from vllm_migrate.launch import launchers
 from vllm_migrate.lazy import regex
 from vllm_migrate.text import Region, Span
-from vllm_migrate.wrappers import spoken
 
 _MADE = regex(
     r"(?<![\w$-])([A-Za-z_]\w*)(?:\[[^\]\n]{0,300}\]\+?=|\+?=|[ \t]*\([ \t]*\))|(?:function|for|select)[ \t]+([\w.:-]+)"
@@ -30,7 +29,8 @@ _LOOKED_FOR = frozenset(
 )  # fmt: skip
 _CHANGES = frozenset(("set", "shift", "source", "eval", "exec", "alias", "cd", "pushd"))
 """What changes how the rest of a script is read."""
-_ALSO = regex(r"(?m)(?:^|[;&|({])[ \t]*\.[ \t]|CMAKE_")
+_CMAKE = Telling(("CMAKE_",), regex("CMAKE_"))
+_ALSO = Telling((". ", ".\t", "CMAKE_"), regex(r"(?m)(?:^|[;&|({])[ \t]*\.[ \t]|CMAKE_"))
 _SHARED = regex(r"\b(?:export|declare|typeset|readonly|unset|allexport)\b|\bset[ \t]+-\w*a")
 """What is set for every program: then each command counts, since it may read it."""
 
@@ -49,13 +49,12 @@ def _quiet(text: str) -> list[Span]:
     return joined(spans, bearing(text, spans, _looked_for() | _CHANGES, _makes, _ALSO))
 
 
-def may_speak(text: str) -> bool:
-    """Tell whether a command that stands by itself may start, configure or pin something looked for."""
-    return (
-        any(t in text for t in spoken())
-        or not words_of(text).isdisjoint(_looked_for())
-        or "CMAKE_" in text
-    )
+def speaking(text: str) -> list[int]:
+    """Return where in the text around some commands a word stands that a launch or a pin may have, in order.
+
+    A command that stands by itself and holds none neither starts, configures nor pins anything looked for.
+    """
+    return marks(text, _looked_for(), _CMAKE)
 
 
 @lru_cache(maxsize=1)

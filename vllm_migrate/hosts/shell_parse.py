@@ -19,6 +19,7 @@ _KEYWORD = regex(
     r"(?:if|then|elif|else|fi|for|select|while|until|do|done|case|esac|function|time|coproc|\{|\}|!|\[\[)(?=[\s;&|()<>]|\Z)"
 )
 _FUNCTION = regex(r"([A-Za-z_][\w.:-]*)[ \t]*\([ \t]*\)")
+_EMPTY_LINES = regex(r"(?:[ \t]*\r?\n)+")
 _BLANKS = regex(r"(?:[ \t]+|\r(?=\n)|\\\r?\n|#[^\n]*)*")
 _CLOSERS = ("then", "elif", "else", "fi", "do", "done", "esac", "}")
 
@@ -49,11 +50,15 @@ class Parser:
     def _newlines(self) -> None:
         while True:
             self._blanks()
-            if self.i < self.end and self.text[self.i] == "\n":
-                self.i += 1
+            if self.i >= self.end or self.text[self.i] != "\n":
+                return
+            self.i += 1
+            if self._pending:
                 self._bodies()
             else:
-                return
+                # Where statements are passed over there are very many blank lines.
+                found = _EMPTY_LINES.match(self.text, self.i, self.end)
+                self.i = found.end() if found is not None else self.i
 
     def _bodies(self) -> None:
         """Read the bodies of here-documents announced on the line that just ended."""

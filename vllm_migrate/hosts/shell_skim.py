@@ -15,12 +15,22 @@ _QUOTED = regex(r"[^\"\\$`]+|\\.|\"|\$\(\(|\$[({]|\$|`", re.DOTALL)
 _EXPANDED = regex(r"[^}\"'\\$`]+|\\.|\"|'[^']*'|\$\(\(|\$[({]|\$|`|\}", re.DOTALL)
 _EXPANDED_QUOTED = regex(r"[^}\"\\$`]+|\\.|\"|\$\(\(|\$[({]|\$|`|\}", re.DOTALL)
 _COUNTED = regex(r"[^()$`\"'\\]+|\\.|[()'\"]|\$\(\(|\$[({]|\$|`", re.DOTALL)
+_LETTERS = r"[^\s;&|()<>\"'`$\\#]+"
+_VARIABLE = r"\$(?:\w|\{\w+(?::?[-=+?][^}\"'\\$`{]*)?\})"
+_STRING = rf"\"[^\"\\$`]*(?:(?:\\.|{_VARIABLE})[^\"\\$`]*)*\""
+_WORDS = rf"(?:{_LETTERS}|[ \t]+|'[^']*'|{_STRING}|{_VARIABLE}|\\(?:\r\n|.))"
+_ARGUMENTS = regex(rf"{_WORDS}+", re.DOTALL)
+"""What opens and closes nothing behind a command's first word: words, blanks, quotes, variables, continued lines."""
+_COMMAND = regex(rf"[ \t]*({_LETTERS})({_WORDS}*)", re.DOTALL)
 _TAG = regex(r"[ \t]*(?:\"([^\"\n]+)\"|'([^'\n]+)'|\\?([^\s;&|<>()\"'`$\\]+))")
 _EMPTY = regex(r"[ \t]*\)")
 _OPENS = {"if": "if", "for": "loop", "select": "loop", "while": "loop", "until": "loop", "case": "case", "{": "{"}
 _CLOSES = {"fi": "if", "done": "loop", "esac": "case", "}": "{"}
 _GOES_ON = frozenset(("then", "elif", "else", "do", "!", "time"))
+_OWN = frozenset((*_OPENS, *_CLOSES, *_GOES_ON, "function"))
 _PLAIN = {'"': _QUOTED, "${": _EXPANDED, '"${': _EXPANDED_QUOTED, "((": _COUNTED}
+_WITHIN = frozenset((*_PLAIN, "list"))
+"""Inside these there are no commands."""
 
 
 class _Lost(Exception):
@@ -59,6 +69,8 @@ class _Skimmer:
         start = 0
         while self.at < end:
             inside = self.open[-1] if self.open else ""
+            if inside not in _WITHIN and self._words():
+                continue
             found = _PLAIN.get(inside, _CODE).match(text, self.at)
             if found is None:
                 raise _Lost
@@ -66,8 +78,9 @@ class _Skimmer:
             begin, self.at = self.at, found.end()
             if inside in _PLAIN:
                 self._plain(inside, token)
-            elif token.endswith("\n") and token[0] in "\r\n":
-                self._heredocs()
+            elif token in ("\n", "\r\n"):
+                if self.tags:
+                    self._heredocs()
                 self.first, self.word = True, ""
                 if not self.open and not self.goes_on:
                     spans.append((start, self.at))
@@ -79,6 +92,31 @@ class _Skimmer:
         if start < end:
             spans.append((start, end))
         return spans
+
+    def _words(self) -> bool:
+        """Pass over a command's words, when the first is none of the shell's own, or over what is left of them."""
+        if self.first:
+            found = _COMMAND.match(self.text, self.at)
+            if found is None or found[1] in _OWN:
+                return False
+            self.word = self.command = found[1]
+            self.first = self.goes_on = False
+            words = found[2]
+        elif self.word in ("for", "function"):
+            return False
+        else:
+            found = _ARGUMENTS.match(self.text, self.at)
+            if found is None:
+                return False
+            words = found[0]
+        self.at = found.end()
+        if words.isspace():
+            # `name ()`
+            self.word = self.word if self.word == self.command else ""
+        elif words:
+            self.goes_on = False
+            self.word = words[max(words.rfind(" "), words.rfind("\t")) + 1 :]
+        return True
 
     def _plain(self, inside: str, token: str) -> None:
         if token in ("$(", "`", "$((", "${"):
