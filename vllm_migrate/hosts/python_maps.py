@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import Any, Literal
 
 from vllm_migrate.hosts.python_commas import Bracket, bracket_of
@@ -53,7 +54,6 @@ class Maps:
     def __init__(self, module: Module, flow: Flow) -> None:
         self.module = module
         self.flow = flow
-        self.quote = preferred_quote(module)
         self.used: set[ast.expr] = set()
         self.given: set[Item] = set()
         """Variables handed to a launch with `env=`."""
@@ -63,6 +63,11 @@ class Maps:
         self._brackets: dict[ast.AST, Bracket | None] = {}
         self._busy: set[Build] = set()
         self._steps = 0
+
+    @cached_property
+    def quote(self) -> str:
+        """The quote that new strings get where no other is near."""
+        return preferred_quote(self.module)
 
     def bracket(self, node: ast.Call | ast.Dict | ast.List | ast.Tuple) -> Bracket | None:
         if node not in self._brackets:

@@ -10,7 +10,7 @@ from vllm_migrate.arguments import CLIENTS, find, model_of
 from vllm_migrate.distribution import read
 from vllm_migrate.findings import Finding
 from vllm_migrate.globs import name_matches
-from vllm_migrate.migrations import Migration
+from vllm_migrate.migrations import Migration, Migrations
 from vllm_migrate.planning import object_of
 from vllm_migrate.rules.context import Context, SiteContext
 from vllm_migrate.rules.registry import Rule
@@ -59,10 +59,15 @@ def _split() -> dict[str, Any]:
 
 def removed_model(ctx: Context, model: str) -> Migration | None:
     """Return the entry that says the target does not serve a model id, or None."""
-    short = model.rstrip("/").lower()
-    for entry in ctx.migrations.of_surface("model"):
-        named = any(name_matches(name.lower(), short) for name in (entry.name, *entry.names))
-        if named and entry.gone(ctx.target.version):
+    return _removed(ctx.migrations, model.rstrip("/").lower(), ctx.target.version)
+
+
+@lru_cache(maxsize=256)
+def _removed(migrations: Migrations, model: str, release: str) -> Migration | None:
+    """The same for a name in lower case. Kept: one model stands in many files."""
+    for entry in migrations.of_surface("model"):
+        named = any(name_matches(name.lower(), model) for name in (entry.name, *entry.names))
+        if named and entry.gone(release):
             return entry
     return None
 
