@@ -82,6 +82,8 @@ class Planner:
         """id of a template's fix → what becomes of the values it prints."""
         self.steps: list[Step] = []
         """With `split`: what the last `apply` did, in steps."""
+        self._writes = data.config.fix or data.config.choose
+        """A second parser reads what may be written; a run that only reports is spared loading it."""
         self._slow: dict[str, str] = {}
         """Path → why nothing more is proved there."""
         self._proved: dict[tuple[int, ...], tuple[Source, Reading]] = {}
@@ -256,7 +258,7 @@ class Planner:
                     file.reading,
                     _changes(parts),
                     lambda s: read_source(s, file.host, self.tree.root),
-                    getattr(file.host, "verify", None),
+                    getattr(file.host, "verify", None) if self._writes else None,
                 )
                 self._refuses_nothing_new(file, source, reading)
         except (CannotRender, NotProved, CatalogError, MigrationError):

@@ -88,6 +88,9 @@ class _Reader:
             self.out.extend(reading)
             self._adopt(stage, reading)
         self._environment()
+        for stage in self.stages:
+            # What edits pins keeps this reader; it needs no steps any more, and there can be hundreds.
+            stage.runs.clear()
         self._lock_shared()
         return self.out
 
