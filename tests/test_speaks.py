@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from vllm_migrate.config import Config
 from vllm_migrate.discover import triggers
-from vllm_migrate.speaks import Speaks
+from vllm_migrate.speaks import Names, Speaks
 
 WORDS = triggers(Config())
 letters = st.sampled_from([*b"vlmVLM./_args optinOPTIN\n\0\xff", *b"CUDA_ISEkwgfh"]).map(lambda c: bytes([c]))
@@ -52,3 +53,22 @@ def test_without_the_library_the_same_is_found(monkeypatch: pytest.MonkeyPatch) 
     speaks = warm(WORDS)
     assert all(speaks(b"a " + word) for word in WORDS)
     assert not speaks(b"nothing of the kind")
+
+
+NAMES = ("pip", "pip3", "uv", "uvx", "apt_get", "CC")
+
+
+@given(st.lists(st.sampled_from([*NAMES, "3", "_", " ", "-", "\n", "é", "x", "$"]), max_size=20).map("".join))
+def test_a_name_is_found_whole_the_slow_way_and_the_fast_way(text: str) -> None:
+    slow, fast = Names(NAMES), Names(NAMES)
+    for _ in range(8):
+        list(fast.places("pip"))
+    found = sorted(m.start() for m in re.finditer(r"[^\W\d]\w*", text) if m[0] in NAMES)
+    assert sorted(slow.places(text)) == found
+    assert sorted(fast.places(text)) == found
+
+
+def test_names_are_found_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ahocorasick_rs", None)
+    names = Names(NAMES)
+    assert [list(names.places("a pip b")) for _ in range(12)] == [[2]] * 12

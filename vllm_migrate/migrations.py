@@ -92,7 +92,7 @@ class Migrations:
         self._by_surface: dict[str, list[str]] = {}
         self._whole: dict[str, list[Migration]] = {}
         self._by_name: dict[str, dict[str, list[str]]] = {}
-        self._in_code: set[str] | None = None
+        self._in_code: frozenset[str] | None = None
         for raw in entries:
             id_, surface = raw["id"], raw["surface"]
             if id_ in self._raw:
@@ -139,7 +139,7 @@ class Migrations:
             self._whole[surface] = self._each(self._by_surface.get(surface, ()))
         return self._whole[surface]
 
-    def names_in_code(self) -> set[str]:
+    def names_in_code(self) -> frozenset[str]:
         """Return the names that tell by themselves that a program's own code uses what the data knows.
 
         Words as common as `type` or `message` do not.
@@ -148,7 +148,7 @@ class Migrations:
             raws = (raw for raw in self._raw.values() if raw["surface"] in ("symbol", "field"))
             found = (name for raw in raws for name in (raw["name"], *raw.get("names", ())))
             words = (word for name in found for word in name.split("."))
-            self._in_code = {word for word in words if word.isidentifier() and ("_" in word or not word.islower())}
+            self._in_code = frozenset(w for w in words if w.isidentifier() and ("_" in w or not w.islower()))
         return self._in_code
 
     def answer(

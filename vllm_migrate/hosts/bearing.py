@@ -10,28 +10,31 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, overload
 
 from vllm_migrate import wrappers
 from vllm_migrate.lazy import regex
+from vllm_migrate.speaks import Names
 from vllm_migrate.text import Region, Span
 
 LONG = 1_500
 """Letters of a text below which nothing is gained by looking at its pieces first."""
 _MANY = 20_000
 """Pieces of a text, of which the names are no longer all held at once."""
+_SOME = 20
+"""Names that are looked for one by one; of more of them the names in all pieces are listed instead."""
 _HOPS = 2
 """How often those that use what was reached are taken in."""
 _WORD = regex(r"[^\W\d]\w*")
 _BLACK = regex(r"[^\r\n]+")
 
 
-_names: Callable[[], Collection[str]] = frozenset
+_names: Callable[[], frozenset[str]] = frozenset
 
 
-def look_for(names: Callable[[], Collection[str]]) -> None:
+def look_for(names: Callable[[], frozenset[str]]) -> None:
     """Say which names in programs the data knows something of: a piece that holds one has a bearing.
 
     names: asked only when a long program is read.
@@ -40,7 +43,7 @@ def look_for(names: Callable[[], Collection[str]]) -> None:
     _names = names
 
 
-def looked_for() -> Collection[str]:
+def looked_for() -> frozenset[str]:
     """Return the names that `look_for` was told of."""
     return _names()
 
@@ -64,9 +67,7 @@ class Telling(NamedTuple):
                 at = text.find(word, end)
 
 
-def marks(
-    text: str, seeds: Collection[str], also: Telling | None = None, term: re.Pattern[str] = _WORD
-) -> list[int]:
+def marks(text: str, seeds: Names | None, also: Telling | None = None) -> list[int]:
     """Return where in a text something stands that makes a piece count by itself, in order.
 
     Args: as those of `bearing`; words of the data's trigger list count always.
@@ -77,11 +78,8 @@ def marks(
         while at >= 0:
             found.append(at)
             at = text.find(trigger, at + 1)
-    if seeds:
-        # Most texts hold none: then looking at each word in turn is spared.
-        here = set(term.findall(text)).intersection(seeds)
-        if here:
-            found += [m.start() for m in term.finditer(text) if m[0] in here]
+    if seeds is not None:
+        found += seeds.places(text)
     if also is not None:
         found += also.places(text)
     found.sort()
@@ -91,23 +89,23 @@ def marks(
 def bearing(
     text: str,
     spans: Sequence[tuple[int, int]],
-    seeds: Collection[str],
+    seeds: Names | None,
     makes: Callable[[int, str], Collection[str]],
     also: Telling | None = None,
     term: re.Pattern[str] = _WORD,
 ) -> list[bool]:
     """Return for each piece of a text whether it has a bearing on a launch.
 
-    Args: spans: of the pieces, in order; what lies between two belongs to neither. seeds: words that make a
+    Args: spans: of the pieces, in order; what lies between two belongs to neither. seeds: names that make a
     piece count by themselves. makes: the names that a piece (its number, its text) gives a value to. also:
     found in a piece that counts by itself. term: what counts as one name.
     """
-    kept = _holding(spans, marks(text, seeds, also, term))
+    kept = _holding(spans, marks(text, seeds, also))
     if all(kept) or not any(kept):
         return kept
     if len(spans) > _MANY:
         return _linked(text, spans, kept, makes, term)
-    made = [{word for name in makes(i, text[a:b]) for word in term.findall(name)} for i, (a, b) in enumerate(spans)]
+    made = [set().union(*map(term.findall, makes(i, text[a:b]))) for i, (a, b) in enumerate(spans)]
     makers: dict[str, list[int]] = {}
     for i, own in enumerate(made):
         for name in own:
@@ -122,11 +120,27 @@ def bearing(
     reached = bears = _makers({i for i, here in enumerate(kept) if here}, words, makers)
     for _ in range(_HOPS):
         names = {name for i in reached for name in made[i]}
-        fresh = {j for j in range(len(spans)) if j not in bears and not names.isdisjoint(words(j))} if names else set()
+        fresh = {i for i in _naming(text, spans, names) if i not in bears and not names.isdisjoint(words(i))}
         # What uses something is judged by what it makes of it, not by who else uses the user.
         reached = _makers(fresh, words, makers) - bears
         bears = bears | reached
     return [i in bears for i in range(len(spans))]
+
+
+def _naming(text: str, spans: Sequence[tuple[int, int]], names: Collection[str]) -> Iterable[int]:
+    """Return the pieces that may hold one of some names, all of them where the names are many."""
+    if len(names) > _SOME:
+        return range(len(spans))
+    starts = [start for start, _ in spans]
+    found: set[int] = set()
+    for name in names:
+        at = text.find(name)
+        while at >= 0:
+            i = bisect_right(starts, at) - 1
+            found.add(max(i, 0))
+            # One of a piece is enough.
+            at = text.find(name, max(at + 1, starts[i + 1] if i + 1 < len(starts) else len(text)))
+    return found
 
 
 def _holding(spans: Sequence[tuple[int, int]], places: Sequence[int]) -> list[bool]:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from vllm_migrate.hosts.bearing import Telling, bearing, joined, looked_for
 from vllm_migrate.lazy import regex
+from vllm_migrate.speaks import Names
 from vllm_migrate.text import Span, line_starts
 
 _LOOKED_FOR = frozenset(
@@ -56,7 +57,7 @@ def quiet_statements(text: str) -> list[Span]:
     kept = bearing(
         text,
         places,
-        _LOOKED_FOR.union(looked_for()),
+        _seeds(looked_for()),
         lambda i, part: _names(body[i]) | set(_HELD.findall(part)) | _declared(part),
         _ALSO,
     )
@@ -66,6 +67,12 @@ def quiet_statements(text: str) -> list[Span]:
             # `a; b`: they go together.
             kept[i] = kept[i - 1] = True
     return joined(_meeting(places, text), kept)
+
+
+@lru_cache(maxsize=1)
+def _seeds(known: frozenset[str]) -> Names:
+    """Return what makes a statement count. known: the names the data knows something of."""
+    return Names(_LOOKED_FOR | known)
 
 
 def _meeting(places: list[tuple[int, int]], text: str) -> list[tuple[int, int]]:

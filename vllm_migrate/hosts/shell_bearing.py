@@ -8,6 +8,7 @@ from vllm_migrate.hosts.bearing import Telling, bearing, blanked, joined, marks,
 from vllm_migrate.hosts.shell_skim import statements
 from vllm_migrate.launch import launchers
 from vllm_migrate.lazy import regex
+from vllm_migrate.speaks import Names
 from vllm_migrate.text import Region, Span
 
 _MADE = regex(
@@ -46,7 +47,7 @@ def _quiet(text: str) -> list[Span]:
     spans = statements(text)
     if spans is None or len(spans) < 2:
         return []
-    return joined(spans, bearing(text, spans, _looked_for() | _CHANGES, _makes, _ALSO))
+    return joined(spans, bearing(text, spans, _seeds(), _makes, _ALSO))
 
 
 def speaking(text: str) -> list[int]:
@@ -54,17 +55,32 @@ def speaking(text: str) -> list[int]:
 
     A command that stands by itself and holds none neither starts, configures nor pins anything looked for.
     """
-    return marks(text, _looked_for(), _CMAKE)
+    return marks(text, _seeds_of_a_step(), _CMAKE)
 
 
-@lru_cache(maxsize=1)
 def _looked_for() -> frozenset[str]:
     tools = launchers()
     return _LOOKED_FOR.union(tools["container_tools"], tools["cluster_tools"], tools["image_tools"])
 
 
+@lru_cache(maxsize=1)
+def _seeds() -> Names:
+    return Names(_looked_for() | _CHANGES)
+
+
+@lru_cache(maxsize=1)
+def _seeds_of_a_step() -> Names:
+    return Names(_looked_for())
+
+
 def _makes(number: int, text: str) -> set[str]:
-    out = {name for found in _MADE.findall(text) for name in found if name}
-    for found in _READ.findall(text):
-        out.update(_NAME.findall(found))
-    return out | {name for name in _WRITTEN.findall(text) if name != "null"}
+    # Most commands make nothing, and looking for a word is much faster than for a pattern.
+    out: set[str] = set()
+    if "=" in text or "(" in text or "for" in text or "function" in text or "select" in text:
+        out.update(name for found in _MADE.findall(text) for name in found if name)
+    if "read" in text or "mapfile" in text or "getopts" in text or "printf" in text:
+        for found in _READ.findall(text):
+            out.update(_NAME.findall(found))
+    if ">" in text:
+        out.update(name for name in _WRITTEN.findall(text) if name != "null")
+    return out

@@ -189,10 +189,10 @@ def quiet_documents(text: str) -> list[Span]:
         for start, end in spans
     ]
     if not schemas:
-        kept = bearing(text, spans, (), lambda _, part: _names(part), term=_TERM) if len(spans) > 1 else [True]
+        kept = bearing(text, spans, None, lambda _, part: _names(part), term=_TERM) if len(spans) > 1 else [True]
         return joined(spans, kept)
     looked_at = [(start, start if schema else end) for (start, end), schema in zip(spans, schemas, strict=True)]
-    return joined(spans, bearing(text, looked_at, (), lambda _, part: _names(part), term=_TERM))
+    return joined(spans, bearing(text, looked_at, None, lambda _, part: _names(part), term=_TERM))
 
 
 def _names(text: str) -> list[str]:
