@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 
@@ -264,27 +265,37 @@ class Walk:
         return bytes(memoryview(self._buffer)[:got])
 
 
+@lru_cache(maxsize=4)
+def _real(root: Path) -> str:
+    return os.path.realpath(root)
+
+
+def _inside(root: Path, name: str) -> str:
+    """Return where a name below a root leads, links followed. Raises OSError where it leads nowhere, or outside."""
+    base = _real(root)
+    path = os.path.realpath(os.path.join(base, name), strict=True)
+    if path != base and not path.startswith(base.rstrip(os.sep) + os.sep):
+        raise OSError(f"{name} is outside")
+    return path
+
+
 def read_inside(root: Path, name: str) -> bytes | None:
     """Return the bytes of a file another one links to, or None.
 
     Args: name: relative to the root. None where there is no such regular file, where it lies outside the
     root (a symbolic link may lead there), or where it cannot be read.
     """
-    base = root.resolve()
     try:
-        path = (base / name).resolve(strict=True)
-        return read_file(path, _LARGEST) if base in path.parents else None
-    except (OSError, RuntimeError, ValueError):
+        return read_file(Path(_inside(root, name)), _LARGEST)
+    except (OSError, ValueError):
         return None
 
 
 def names_inside(root: Path, name: str) -> list[str]:
     """Return the names in a folder, sorted; none where it is no folder, or lies outside the root."""
-    base = root.resolve()
     try:
-        path = (base / name).resolve(strict=True)
-        return sorted(os.listdir(path)) if base == path or base in path.parents else []
-    except (OSError, RuntimeError, ValueError):
+        return sorted(os.listdir(_inside(root, name)))
+    except (OSError, ValueError):
         return []
 
 
