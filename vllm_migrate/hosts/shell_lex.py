@@ -344,7 +344,7 @@ class Scanner:
         form = "list" if name in ("@", "*") else "plain"
         if text[i : i + 3] in ("[@]", "[*]"):
             form, i = "list", i + 3
-        if i == end:
+        if i >= end:
             return form, name, None
         if text[i : i + 2] in (":-", ":="):
             return "default", name, Span(i + 2, end)

@@ -57,7 +57,8 @@ class Token:
 class Slot:
     """Where an item stands: its token, tokens that go with it, and the decoded letters that are its value.
 
-    `name` are the letters of its name, for items that have one.
+    `name` are the letters of its name, for items that have one. `another` are the words that go before one more
+    package that is installed beside it: none for most installers, None where nothing is.
     """
 
     index: int
@@ -65,6 +66,7 @@ class Slot:
     high: int
     also: tuple[int, ...] = ()
     name: tuple[int, int] | None = None
+    another: tuple[str, ...] | None = None
 
 
 @dataclass
@@ -174,7 +176,11 @@ class WordList:
             elif isinstance(change, InsertText):
                 if change.kind != "requirement":
                     raise CannotRender("a build step cannot be added to a command line")
-                plan.after.setdefault(self.slot(change.item).index, []).append(self._quoted(change.text, ()))
+                slot = self.slot(change.item)
+                if slot.another is None:
+                    raise CannotRender("what names it installs nothing else; install it by hand")
+                words = [*slot.another, self._quoted(change.text, ())]
+                plan.after.setdefault(slot.index, []).extend(words)
             elif isinstance(change, InsertEntry):
                 raise CannotRender("a command line has no keys")
         plan.respelled = {i: parts for i, parts in plan.respelled.items() if i not in plan.removed}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from vllm_migrate.hosts import shell_lex
 from vllm_migrate.hosts.shell_guard import guard
@@ -303,6 +303,8 @@ def _requirements(
     tree: str,
 ) -> None:
     conda = any(basename(t) in ("conda", "mamba", "micromamba") for t in texts[:first])
+    # What vLLM's plugins are called on conda's channels is not known.
+    another = None if conda else ("--with",) if texts[first - 2 : first] == ["tool", "install"] else ()
     i = first
     while i < len(texts):
         word = texts[i]
@@ -329,21 +331,34 @@ def _requirements(
             elif name in _VALUE_OPTIONS and not equals:
                 i += 1
         else:
-            _requirement(pins, flats[i], word, use, owner)
+            _requirement(pins, flats[i], word, use, owner, another)
         i += 1
 
 
-def _requirement(pins: Pins, flat: Flat, shown: str, use: Node, owner: str) -> None:
+def _requirement(
+    pins: Pins, flat: Flat, shown: str, use: Node, owner: str, another: tuple[str, ...] | None
+) -> None:
+    """Note what one word of an installer asks for. another: see `Slot`."""
     ref = _GIT_REF.search(flat.lexeme.text)
+    found: list[Pin] = []
     if "git+" in shown:
         if ref:
-            pins.part(flat, "git", use, ref.start(1), ref.end(1), name=_project(shown), owner=owner)
+            found = pins.part(flat, "git", use, ref.start(1), ref.end(1), name=_project(shown), owner=owner)
         else:
-            pins.part(flat, "requirement", use, owner=owner)
+            found = pins.part(flat, "requirement", use, owner=owner)
     elif re.match(r"https?://", shown) or shown.endswith(".whl"):
-        pins.part(flat, "url", use, owner=owner)
+        found = pins.part(flat, "url", use, owner=owner)
     elif re.match(r"[A-Za-z\ue000]", shown) and "/" not in shown.partition("@")[0]:
-        pins.part(flat, "requirement", use, owner=owner)
+        found = pins.part(flat, "requirement", use, owner=owner)
+    _allow_another(flat, found, another)
+
+
+def _allow_another(flat: Flat, found: Iterable[Pin], another: tuple[str, ...] | None) -> None:
+    """Let one more package be written behind the word, where the pins stand in it and not in a variable's value."""
+    for pin in found:
+        slot = flat.words.slots.get(id(pin))
+        if slot is not None and slot.index == flat.index:
+            slot.another = another
 
 
 def _project(shown: str) -> str:
@@ -367,10 +382,12 @@ def _uv(pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owne
             if not texts[i].startswith("-") and basename(texts[i]) in ("vllm", "python", "python3"):
                 return
             continue
-        if equals:
-            pins.part(flats[i], kind, use, len(name) + 1, name=name if kind == "index" else "", owner=owner)
-        elif i + 1 < len(texts):
-            pins.part(flats[i + 1], kind, use, name=name if kind == "index" else "", owner=owner)
+        label = name if kind == "index" else ""
+        at = i if equals else i + 1
+        if at < len(texts):
+            found = pins.part(flats[at], kind, use, len(name) + 1 if equals else 0, name=label, owner=owner)
+            if kind == "requirement":
+                _allow_another(flats[at], found, ("--with",))
 
 
 def _git(pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owner: str, start: int, tree: str) -> None:

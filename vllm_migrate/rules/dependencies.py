@@ -397,8 +397,9 @@ def plugin_changes(ctx: Context, plugin: str) -> Fix | None:
             return None
     site: Site | None = getattr(ctx, "site", None)
     near = [*(site.pins if site is not None else ()), *ctx.reading.pins]
-    beside = [p for p in near if p.kind in ("requirement", "url", "git") and about_vllm(p)]
-    for pin in beside:
+    # What is downloaded or cloned is not installed there.
+    kinds = ("requirement", "url", "git")
+    for pin in sorted((p for p in near if p.kind in kinds and about_vllm(p)), key=lambda p: kinds.index(p.kind)):
         if not pin.guarded and not _closed(pin):
             return _install(ctx, InsertText(pin, "requirement", row.requirement), "vLLM's requirement")
     for pin in near:
