@@ -52,6 +52,7 @@ MADE: dict[str, list[dict[str, Any]]] = {
     "hosts.yaml_comments": [{"key": "a-b"}],
     "hosts.yaml_containers": [{"name": "TAG"}],
     "launch": [{"data": data("launchers.json")}],
+    "hosts.hcl_text": [{"parts": ["\ue000", r"\$\{var\.x\}"]}],
     "rules.build": [{"row": row} for row in data("toolchains.json")["paths"]],
     "rules.source_build": [
         *({"row": row} for row in data("toolchains.json")["distributions"]),
