@@ -123,6 +123,18 @@ def test_what_is_left_out_and_withheld_is_counted(tmp_path: Path) -> None:
     assert (report.left_out, report.withheld) == (0, 2)
 
 
+def test_what_does_not_prove_is_not_offered_by_a_check_either(tmp_path: Path) -> None:
+    """`check` says of each finding whether `fix` would write it."""
+    entries = [entry("--old-a", "--seed", "$value"), entry("--old-b", "--max-num-seqs", "$value")]
+    for fix in (False, True):
+        text, report = fixed(tmp_path, "vllm serve m --old-a many --old-b 4\n", replace(TO, fix=fix), *entries)
+        refused, taken = sorted(report.findings(), key=lambda f: f.subject)
+        why = "the rewrite could not be proved: the target would refuse --seed in the edited launch"
+        assert (refused.fix, refused.withheld) == (None, why)
+        assert taken.fix is not None and [e.text for _, e in taken.fix.edits] == ["--max-num-seqs"]
+        assert text == f"vllm serve m --old-a many {'--max-num-seqs' if fix else '--old-b'} 4\n"
+
+
 @pytest.mark.parametrize(
     ("fault", "after", "why", "most"),
     [

@@ -32,16 +32,16 @@ def steps(tree: Tree, units: Sequence[Unit], by: str, render: Render) -> list[St
     out: list[Step] = []
     taken: list[Unit] = []
     waiting: list[Unit] = []
-    for i, (key, group) in enumerate(groups):
+    for key, group in groups:
         waiting += group
         tried = [u for u in units if u in taken or u in waiting]
         texts = _texts(tried, {p for u in waiting for p in u.paths}, render)
-        if texts is None and i < len(groups) - 1:
+        if texts is None:
             continue
         step = Step(key, findings_of(waiting))
-        step.texts = {path: (now[path], text) for path, text in (texts or {}).items() if text.raw != now[path].raw}
+        step.texts = {path: (now[path], text) for path, text in texts.items() if text.raw != now[path].raw}
         step.places = {id(f): tree.files[f.path].source.position(f.span.start)[0] for f in step.findings}
-        now.update(texts or {})
+        now.update(texts)
         taken, waiting = tried, []
         if step.texts:
             out.append(step)
