@@ -86,18 +86,49 @@ def test_a_reason_covers_what_it_says_and_nothing_else() -> None:
     assert Reason("r", ("form",), "why").covers(gone("form", "--abc", "anything"))
 
 
-def test_the_form_a_migration_speaks_of_is_the_one_that_went(answers: Answers) -> None:
-    made = {**REST, "code": "VM101", "surface": "option", "severity": "error", "removed_in": "0.9.0", "cases": []}
-    both = Answers(
-        Migrations([{**made, "id": "words", "name": "--gone", "only": "cli"},
-                    {**made, "id": "keywords", "name": "--gone", "only": "keyword"}]), (), {}
-    )  # fmt: skip
-    for kind, name, value, wanted in [
+def own(*entries: tuple[str, str, str, str]) -> Answers:
+    """Answers of migrations alone, each with its id, surface, name and form."""
+    made = {**REST, "code": "VM101", "severity": "error", "removed_in": "0.9.0", "cases": []}
+    return Answers(
+        Migrations([{**made, "id": id_, "surface": s, "name": name, "only": only} for id_, s, name, only in entries]),
+        (),
+        {},
+    )
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "wanted"),
+    [
         ("option", "--gone", "", "words"),
         ("option", "--no-gone", "", "words"),
+        ("form", "--gone", "None", "words"),
+        ("arity", "--gone", "a value", "words"),
         ("keyword", "gone", "", "keywords"),
         ("choice", "--gone", "x", None),
         ("keyword_choice", "gone", "x", None),
-    ]:
-        answer = both.of(gone(kind, name, value))
-        assert (answer and answer.id) == wanted, (kind, name)
+    ],
+)
+def test_the_form_a_migration_speaks_of_is_the_one_that_went(
+    kind: str, name: str, value: str, wanted: str | None, turned: bool
+) -> None:
+    entries = [("words", "option", "--gone", "cli"), ("keywords", "option", "--gone", "keyword")]
+    answer = own(*(reversed(entries) if turned else entries)).of(gone(kind, name, value))
+    assert (answer and answer.id) == wanted
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "wanted"),
+    [
+        ("module", "vllm.a.b.c", "package"),
+        ("module", "vllm.a", "package"),
+        ("module", "vllm.ab.c", None),
+        ("request_field", "/v1/old.deep.field", "field"),
+        ("response_field", "/v1/old.field", "field"),
+        ("request_field", "/v1/old.field.other", None),
+    ],
+)
+def test_an_entry_for_what_holds_a_thing_answers_it(kind: str, name: str, wanted: str | None) -> None:
+    answers = own(("package", "import", "vllm.a", ""), ("field", "field", "field", ""))
+    answer = answers.of(gone(kind, name))
+    assert (answer and answer.id) == wanted

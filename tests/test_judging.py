@@ -59,6 +59,8 @@ def test_pins_that_disagree_are_told_where_something_depends_on_them(tmp_path: P
     report = judged(tmp_path, files, Config(to=("0.33.0",), ignore=("VM109", "VM502")))
     assert [(f.path, f.code) for f in report.findings()] == [("a.md", "VM101"), ("a.sh", "VM508"), ("a.sh", "VM101")]
     assert [e for e in report.evidence if "disagree (0.11.0, 0.12.0)" in e] == report.evidence
+    edited = run([tmp_path / "a.md"], tmp_path, Config(to=("0.33.0",), markdown="fix"))
+    assert [f.code for f in edited.findings()] == ["VM101"], "notes are for what runs"
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,9 @@ def test_steps(name: str, tmp_path: Path) -> None:
             before[path] = new.text
 
 
-def unit(code: str) -> Unit:
-    finding = Finding(code, "error", code, "gone", "a.sh", Span(0, 1), "0.33.0")
-    return Unit([Part("a.sh", findings=[finding])])
+def unit(codes: str) -> Unit:
+    found = [Finding(code, "error", code, "gone", "a.sh", Span(0, 1), "0.33.0") for code in codes]
+    return Unit([Part("a.sh", findings=found)])
 
 
 def made(render: Any, *codes: str) -> list[tuple[str, list[str], str]]:
@@ -131,6 +131,13 @@ def test_what_does_not_prove_alone_waits_for_what_it_proves_with() -> None:
     assert made(lambda path, parts: Source(path, b"new" if len(parts) > 1 else b"old"), "A", "B") == [
         ("B", ["B"], "new")
     ]
+
+
+def test_what_goes_together_is_told_with_the_first_of_its_rules() -> None:
+    def render(path: str, parts: Sequence[Part]) -> Source:
+        return Source(path, "".join(f.code for p in parts for f in p.findings).encode())
+
+    assert made(render, "B", "CAB") == [("A", ["A", "B", "C"], "CAB"), ("B", ["B"], "BCAB")]
 
 
 def test_steps_of_several_rounds_are_one_where_they_follow_each_other() -> None:

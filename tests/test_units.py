@@ -80,6 +80,7 @@ def test_what_breaks_and_needs_a_person_holds_the_pin_back(tmp_path: Path) -> No
         ("HOME", "/x", "--model m", ""),
         ("VLLM_LOGGING_LEVEL", "DEBUG", "--model m", ""),
         ("VLLM_NOT_YET", "1", "", "VLLM_NOT_YET, which replaces it, does not exist in 0.33.0"),
+        ("VLLM_P2P_HANDSHAKE_TIMEOUT_S", "9", "", "0.31.0, which it is pinned to, lacks what replaces it"),
         ("--seed", 3, "--model m --seed 3", ""),
         (NEW, True, "", "0.31.0, which it is pinned to, lacks what replaces it"),
         ("--compilation-config.mode", 3, "--model m --compilation-config.mode 3", ""),
@@ -106,6 +107,16 @@ def test_a_pin_says_all_that_would_not_start(tmp_path: Path) -> None:
     why = "the launch would not start on the new release before this is settled: --old-b, --old-a"
     assert (move.safety, move.why) == ("unsafe", why)
     assert fixed(tmp_path, before, TO, *never)[0] == RUN.format("v0.33.0", "--old-b --old-a --old-b")
+
+
+def test_what_launches_share_is_one_fix(tmp_path: Path) -> None:
+    script = 'ARGS="--old-a --port 1"\nvllm serve m $ARGS\nvllm serve n $ARGS --old-a\n'
+    doubtful = entry("--old-a", "--seed", 1, safety="unsafe", why="a person must look")
+    _, report = fixed(tmp_path, script, replace(TO, unsafe_fixes=False), doubtful)
+    assert len(report.findings()) == 2
+    assert report.left_out == 2
+    text, _ = fixed(tmp_path, script, TO, doubtful)
+    assert text == script.replace("--old-a", "--seed 1")
 
 
 def test_what_is_left_out_and_withheld_is_counted(tmp_path: Path) -> None:
