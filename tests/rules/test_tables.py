@@ -193,3 +193,47 @@ def test_a_text_that_several_pins_share_moves_where_it_suits_all(
     assert text == (INSTALL.replace("0.31.0", "0.33.0") if moves else INSTALL) + more
     said = next(f for f in found if f.subject == "vllm==0.31.0").withheld
     assert said.startswith(withheld) and bool(said) == bool(withheld)
+
+
+BUILD = """FROM nvidia/cuda:13.0.3-devel-ubuntu24.04
+RUN git clone https://github.com/vllm-project/vllm
+WORKDIR /vllm
+{}
+RUN pip install -e .
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('ENV CMAKE_ARGS="-DCMAKE_CXX_STANDARD=14"', 'ENV CMAKE_ARGS="-DCMAKE_CXX_STANDARD=20"', ""),
+        ('ENV CMAKE_ARGS="-DCMAKE_CXX_STANDARD:STRING=14"', 'ENV CMAKE_ARGS="-DCMAKE_CXX_STANDARD:STRING=20"', ""),
+        ('ENV CXXFLAGS="-O2 -std=gnu++14"', 'ENV CXXFLAGS="-O2 -std=gnu++20"', ""),
+        ('ENV CXXFLAGS="-std=c++98"', 'ENV CXXFLAGS="-std=c++20"', ""),
+        ('ENV CXXFLAGS="-std=c++03"', 'ENV CXXFLAGS="-std=c++20"', ""),
+        ('ENV CXXFLAGS="-std=c++20"', "", None),
+        ('ENV CXXFLAGS="-std=c++23"', "", None),
+        ("ENV CMAKE_CXX_STANDARD=14", "ENV CMAKE_CXX_STANDARD=20", ""),
+        ("ENV CMAKE_CXX_STANDARD=14x", "", None),
+        ("ENV CC=gcc-9 CXX=g++-9", "ENV CC=gcc-13 CXX=g++-13", ""),
+        (
+            "RUN apt-get install -y gcc-9 g++-9\nENV CC=gcc-9",
+            "RUN apt-get install -y gcc-13 g++-13\nENV CC=gcc-13",
+            "",
+        ),
+        (
+            "RUN apt-get install -y gcc-9=9.4.0 g++-9",
+            "",
+            "gcc-9=9.4.0 names a package version too; choose that of gcc-13 by hand",
+        ),
+        ("ENV CC=gcc-13 CXX=g++-13", "", None),
+    ],
+)
+def test_compilers_and_standards(before: str, after: str, said: str | None, tmp_path: Path) -> None:
+    """said: why there is no fix, None where nothing is said at all."""
+    text, found = judged(tmp_path, "Dockerfile", BUILD.format(before), unsafe=False)
+    assert text == BUILD.format(after or before)
+    assert [f.withheld for f in found] == ([] if said is None else [said])
+    kept = Config(to=("0.33.0",), fix=True, unsafe_fixes=True, keep_pins=True)
+    (result,) = run_text("Dockerfile", BUILD.format(before).encode(), tmp_path, kept).files
+    assert result.fixed is None

@@ -282,7 +282,8 @@ def _standard(ctx: PinContext, pin: Pin) -> Iterator[Finding]:
     found = _STANDARD.search(pin.whole)
     bare = re.fullmatch(r"\d\d", pin.whole) if lead or named else None
     standard = found["standard"] if found else bare[0] if bare else ""
-    if not standard or int(standard) >= int(wanted) or int(standard) > 90:
+    # C++98 is older than C++03.
+    if not standard or int(wanted) <= int(standard) < 90:
         return
     says = f"vLLM {ctx.target.version} needs C++{wanted}; this asks for C++{standard}"
     verdict = Verdict("VM602", "error", f"C++{standard}", says, replacement=f"C++{wanted}")
