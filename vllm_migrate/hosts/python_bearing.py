@@ -7,24 +7,30 @@ import warnings
 from functools import lru_cache
 
 from vllm_migrate.hosts.bearing import Telling, bearing, joined, looked_for
+from vllm_migrate.hosts.python_words import (
+    BASES,
+    BODIES,
+    DEVICE_METHODS,
+    INDEXES,
+    INSTALLER_OPTIONS,
+    INSTALLERS,
+    PYTHON_VERSIONS,
+    REQUIREMENTS,
+)
 from vllm_migrate.lazy import regex
 from vllm_migrate.speaks import Names
 from vllm_migrate.text import Span, line_starts
 
-_LOOKED_FOR = frozenset(
+_LOOKED_FOR = frozenset().union(
+    INSTALLERS, REQUIREMENTS, PYTHON_VERSIONS, INDEXES, BASES, DEVICE_METHODS, BODIES,
     (
         # What could see the environment.
         "subprocess", "popen", "Popen", "posix_spawn", "create_subprocess_exec", "create_subprocess_shell",
-        "multiprocessing", "pexpect", "from_pretrained", "check_output", "env_vars", "putenv",
-        # What fixes a version.
-        "pip", "pip_install", "uv_pip_install", "add_python_packages", "install_requires", "setup_requires",
-        "tests_require", "extras_require", "python_version", "add_python", "index_url", "extra_index_url",
-        "find_links", "extra_options", "from_registry", "from_dockerhub", "from_aws_ecr",
-        "from_gcp_artifact_registry", "docker",
-        # What is sent to a server.
-        "extra_body", "extra_args",
-    )
-)  # fmt: skip
+        "multiprocessing", "pexpect", "env_vars", "putenv",
+        INSTALLER_OPTIONS, "extras_require", "docker",
+    ),
+) - {"dependencies", "cuda", "system"}  # fmt: skip
+"""Common words are looked for with what stands beside them, below."""
 _ALSO = Telling(
     (
         "requirements", "dependencies", "env", "system", "cuda", "sh.", "exec", "spawn", ".post(", ".request(",

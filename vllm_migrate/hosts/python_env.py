@@ -11,6 +11,7 @@ from vllm_migrate.hosts.python_flow import Build
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_source import Module, Scope
 from vllm_migrate.hosts.python_values import write_value
+from vllm_migrate.hosts.python_words import DEVICE_METHODS
 from vllm_migrate.hosts.spread import holds_line, is_line_name
 from vllm_migrate.lazy import dataclass, regex
 from vllm_migrate.model import Item, Site, Variable
@@ -34,7 +35,6 @@ _LAUNCHERS = (
 )
 _QUIET = ("subprocess.PIPE", "subprocess.DEVNULL", "subprocess.STDOUT", "subprocess.TimeoutExpired")
 _GPU = regex(r"cuda(:\d+)?")
-_DEVICE_METHODS = frozenset({"cuda", "from_pretrained", "system", "check_output"})
 
 
 @dataclass
@@ -191,7 +191,7 @@ def _others(module: Module, sites: list[tuple[Site, ast.AST]], sinks: set[ast.AS
         name = module.dotted(node.func)
         if name.startswith(_LAUNCHERS) and not name.startswith(_QUIET):
             return True
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _DEVICE_METHODS:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in DEVICE_METHODS:
             return True
         if any(_names_gpu(a) for a in (*node.args, *(k.value for k in node.keywords))):
             return True

@@ -10,11 +10,11 @@ from vllm_migrate.hosts.python_edit import Cluster, Slot
 from vllm_migrate.hosts.python_maps import Maps
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_text import literals
+from vllm_migrate.hosts.python_words import BODIES
 from vllm_migrate.lazy import regex
 from vllm_migrate.model import CannotRender, Mention, Replace
 from vllm_migrate.text import Edit, Span
 
-_BODIES = frozenset({"extra_body", "extra_args"})
 _SENDS = frozenset({"post", "request", "stream", "put", "async_post"})
 _ANSWER = regex(r"(?i)(?:message|delta|msg|choice|chunk|resp(?:onse)?|answer|output|result|completion)s?$")
 _PATH = regex(r"(?<![/:])(/[a-z][\w/-]{0,300})$")
@@ -23,7 +23,7 @@ _PATH = regex(r"(?<![/:])(/[a-z][\w/-]{0,300})$")
 def read_fields(module: Module, maps: Maps) -> Iterator[Mention]:
     """Yield the keys of bodies a client sends, and what is read of a message it gets."""
     for node in module.nodes:
-        if isinstance(node, ast.keyword) and node.arg in _BODIES:
+        if isinstance(node, ast.keyword) and node.arg in BODIES:
             yield from _body(module, maps, node.value, "")
         elif isinstance(node, ast.Call):
             yield from _sent(module, maps, node)
@@ -106,7 +106,7 @@ def _keys(module: Module, maps: Maps, node: ast.Dict, path: str) -> Iterator[Men
         cluster.add(slot)
         yield mention
         if isinstance(value, ast.Dict):
-            if key.value in _BODIES:
+            if key.value in BODIES:
                 yield from _keys(module, maps, value, path)
             for inner in _keys(module, maps, value, path):
                 inner.name, inner.locked = f"{key.value}.{inner.name}", "it is part of another field"

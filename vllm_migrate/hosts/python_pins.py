@@ -14,23 +14,26 @@ from vllm_migrate.hosts.python_maps import Maps, bracket_quote
 from vllm_migrate.hosts.python_region import is_text, says
 from vllm_migrate.hosts.python_source import Module
 from vllm_migrate.hosts.python_text import literals, quote_of, spelled_string, write_string
+from vllm_migrate.hosts.python_words import (
+    BASES,
+    INDEXES,
+    INSTALLER_OPTIONS,
+    INSTALLERS,
+    PYTHON_VERSIONS,
+    REQUIREMENTS,
+)
 from vllm_migrate.launch import launchers, split_image
 from vllm_migrate.lazy import regex
 from vllm_migrate.model import CannotRender, Pin, Replace
 from vllm_migrate.text import Edit, Span
 
-_INSTALLERS = frozenset({"pip_install", "uv_pip_install", "pip", "add_python_packages"})
-_REQUIREMENTS = frozenset({"install_requires", "setup_requires", "tests_require", "dependencies", "pip"})
 _IMAGE = regex(
     r"(?:docker://)?[a-z0-9][\w.-]*(?::\d+)?(?:/[a-z0-9][\w.-]*)*(?::[\w][\w.-]*)?(?:@sha256:[0-9a-f]+)?",
     re.ASCII,
 )
 _WHEEL = regex(r"https?://[^\s#]+\.(?:whl|tar\.gz)(?:#\S*)?")
 _REQUIREMENT = regex(r"[A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(?:[<>=!~@].*)?$", re.DOTALL)
-_PYTHON_KEYWORDS = frozenset({"python_version", "add_python"})
 _BUILDERS = frozenset({"debian_slim", "micromamba", "Image", "from_dockerfile"})
-_INDEX_KEYWORDS = frozenset({"index_url", "extra_index_url", "find_links"})
-_BASES = frozenset({"from_registry", "from_dockerhub", "from_aws_ecr", "from_gcp_artifact_registry"})
 
 
 def _inner(place: Span) -> Write:
@@ -59,7 +62,7 @@ class Pins:
                         yield from self._requirements(value)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 name = node.targets[0].id.lower()
-                if name in _REQUIREMENTS or name.endswith("requirements"):
+                if name in REQUIREMENTS or name.endswith("requirements"):
                     yield from self._requirements(node.value)
         if self.module.is_test:
             # What a test writes down is what it expects, not what is run.
@@ -75,27 +78,27 @@ class Pins:
         bracket = self.maps.bracket(node)
         if bracket is None:
             return
-        if name in _INSTALLERS:
+        if name in INSTALLERS:
             for argument in node.args:
                 if isinstance(argument, (ast.List, ast.Tuple, ast.Starred)):
                     yield from self._requirements(argument)
                 else:
                     yield from self._element(argument, bracket)
-        if name in _BASES and node.args:
+        if name in BASES and node.args:
             yield from self._text(node.args[0], "base", lambda t: bool(_IMAGE.fullmatch(t)))
         for keyword in node.keywords:
-            if keyword.arg in _PYTHON_KEYWORDS and (name in _BUILDERS or name in _BASES):
+            if keyword.arg in PYTHON_VERSIONS and (name in _BUILDERS or name in BASES):
                 yield from self._text(keyword.value, "python", lambda t: bool(re.fullmatch(r"\d+(\.\d+)*", t)))
-            elif keyword.arg in _INDEX_KEYWORDS:
+            elif keyword.arg in INDEXES:
                 values = keyword.value.elts if isinstance(keyword.value, (ast.List, ast.Tuple)) else [keyword.value]
                 for value in values:
                     yield from self._text(value, "index", lambda t: "://" in t)
-            elif keyword.arg in ("extra_options",):
+            elif keyword.arg == INSTALLER_OPTIONS:
                 yield from self._options(keyword.value)
             elif keyword.arg == "extras_require" and isinstance(keyword.value, ast.Dict):
                 for value in keyword.value.values:
                     yield from self._requirements(value)
-            elif keyword.arg in _REQUIREMENTS:
+            elif keyword.arg in REQUIREMENTS:
                 yield from self._requirements(keyword.value)
             elif keyword.arg in ("image", "image_uri", "container_image", "docker_image") and not self.module.is_test:
                 yield from self._text(keyword.value, "image", lambda t: "vllm" in t and bool(_IMAGE.fullmatch(t)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from vllm_migrate.hosts.bearing import Telling, bearing, blanked, joined, marks, quiet_parts
+from vllm_migrate.hosts.shell_programs import TELLING
 from vllm_migrate.hosts.shell_skim import statements
 from vllm_migrate.launch import launchers
 from vllm_migrate.lazy import regex
@@ -18,16 +19,6 @@ _MADE = regex(
 _READ = regex(r"\b(?:read|mapfile|readarray|getopts|printf[ \t]+-v)\b([^\n;|&<]*)")
 _WRITTEN = regex(r">[ \t]*[\"']?(?:[^\s\"'/;&|()<>]*/)*([\w-]+)")
 _NAME = regex(r"[A-Za-z_]\w*")
-_LOOKED_FOR = frozenset(
-    (
-        # What fixes a version: installers, checkouts, downloads, compilers, images.
-        "apt", "yum", "dnf", "microdnf", "apk", "zypper", "tdnf", "brew", "aptitude", "pip", "pip3", "conda", "mamba",
-        "micromamba", "uv", "uvx", "pixi", "poetry", "pdm", "rye", "git", "alternatives", "scl", "wget", "curl",
-        "aria2c", "CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN", "image", "docker", "sif",
-        # What talks to a server.
-        "http", "https", "xh", "hey", "ab", "wrk",
-    )
-)  # fmt: skip
 _CHANGES = frozenset(("set", "shift", "source", "eval", "exec", "alias", "cd", "pushd"))
 """What changes how the rest of a script is read."""
 _CMAKE = Telling(("CMAKE_",), regex("CMAKE_"))
@@ -60,7 +51,7 @@ def speaking(text: str) -> list[int]:
 
 def _looked_for() -> frozenset[str]:
     tools = launchers()
-    return _LOOKED_FOR.union(tools["container_tools"], tools["cluster_tools"], tools["image_tools"])
+    return TELLING.union(tools["container_tools"], tools["cluster_tools"], tools["image_tools"])
 
 
 @lru_cache(maxsize=1)

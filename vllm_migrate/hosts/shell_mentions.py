@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from vllm_migrate import jsontext
 from vllm_migrate.hosts.shell_guard import guard
 from vllm_migrate.hosts.shell_list import Slot
+from vllm_migrate.hosts.shell_programs import CLIENTS
 from vllm_migrate.hosts.shell_script import Flat
 from vllm_migrate.launch import basename
 from vllm_migrate.lazy import regex
@@ -17,7 +18,6 @@ _METRIC = regex(r"(?<![\w/.-])vllm:[a-z][a-z0-9_]+(?![\w/.:-])")
 _ADDRESS = regex(
     r"(?:https?://[^/\s\"']+|(?<![\w/.-])(?:[\w.-]+|[\ue000-\uf8ff]):(?:\d+|[\ue000-\uf8ff])|^[\ue000-\uf8ff])(/[\w./-]*[\w-])"
 )
-_CLIENTS = frozenset(("curl", "wget", "http", "https", "xh", "hey", "ab", "wrk"))
 
 
 def mentions(flats: Sequence[Flat], texts: Sequence[str]) -> Iterator[Mention]:
@@ -25,7 +25,7 @@ def mentions(flats: Sequence[Flat], texts: Sequence[str]) -> Iterator[Mention]:
 
     A metric is any `vllm:name`; endpoints and request fields are those of an HTTP client's address and data.
     """
-    client = any(basename(text) in _CLIENTS for text in texts[:4])
+    client = any(basename(text) in CLIENTS for text in texts[:4])
     addresses = [m for text in texts if client for m in _ADDRESS.finditer(text)]
     path = addresses[0][1] if addresses else ""
     for flat in flats:

@@ -9,6 +9,15 @@ from vllm_migrate.hosts import shell_lex
 from vllm_migrate.hosts.shell_guard import guard
 from vllm_migrate.hosts.shell_lex import Hole, Lexeme
 from vllm_migrate.hosts.shell_list import Slot, Token, WordList
+from vllm_migrate.hosts.shell_programs import (
+    ALTERNATIVES,
+    COMPILER_VARIABLES,
+    CONDA,
+    DOWNLOADERS,
+    PROJECT_TOOLS,
+    RUNNERS,
+    SYSTEM_INSTALLERS,
+)
 from vllm_migrate.hosts.shell_script import Flat, Script
 from vllm_migrate.hosts.shell_tree import Node
 from vllm_migrate.launch import basename, launchers
@@ -29,10 +38,6 @@ _VALUE_OPTIONS = frozenset(
     )
 )  # fmt: skip
 _CONSTRAINTS = frozenset(("-c", "--constraint", "--constraints"))
-_SYSTEM_INSTALLERS = frozenset(
-    ("apt-get", "apt", "yum", "dnf", "microdnf", "apk", "zypper", "tdnf", "brew", "aptitude")
-)
-_COMPILER_VARIABLES = frozenset(("CC", "CXX", "CUDAHOSTCXX", "NVCC_CCBIN", "CMAKE_CXX_STANDARD", "CMAKE_CXX_COMPILER"))
 _COMPILER = regex(r"(?:^|/)(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+)(?:-[\d.]+)?$")
 _DEFINE = regex(r"-DCMAKE_(?:C|CXX|CUDA)_(?:STANDARD|COMPILER|HOST_COMPILER)(?::\w+)?=([^\s\"']+)")
 _IMAGE = regex(r"(?:[\w.-]+(?::\d+)?/)*[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]+)?")
@@ -194,7 +199,7 @@ def command_pins(
     install = _python_install(texts, start)
     if install is not None:
         _requirements(pins, flats, texts, use, owner, install, links, tree)
-    elif program in _SYSTEM_INSTALLERS and any(texts[i] in ("install", "add") for i in rest):
+    elif program in SYSTEM_INSTALLERS and any(texts[i] in ("install", "add") for i in rest):
         seen = False
         for i in rest:
             if seen and not texts[i].startswith("-") and texts[i] not in ("&&",):
@@ -202,7 +207,7 @@ def command_pins(
             seen = seen or texts[i] in ("install", "add")
     elif program == "git":
         _git(pins, flats, texts, use, owner, start, tree)
-    elif program in ("update-alternatives", "alternatives"):
+    elif program in ALTERNATIVES:
         for i in rest:
             if _COMPILER.search(texts[i]):
                 pins.part(flats[i], "compiler", use, owner=owner)
@@ -210,11 +215,11 @@ def command_pins(
         for i in rest:
             if re.search(r"toolset-\d", texts[i]):
                 pins.part(flats[i], "package", use, owner=owner)
-    elif program in ("wget", "curl", "aria2c"):
+    elif program in DOWNLOADERS:
         for i in rest:
             if re.match(r"https?://\S+\.(?:whl|tar\.gz|zip)\b", texts[i]):
                 pins.part(flats[i], "url", use, owner=owner)
-    if program in ("uv", "uvx"):
+    if program in RUNNERS:
         _uv(pins, flats, texts, use, owner, start)
     # `srun` takes the image before the program.
     for i in range(len(texts)):
@@ -283,9 +288,9 @@ def _python_install(texts: Sequence[str], start: int) -> int | None:
         if texts[i] not in ("install", "add"):
             continue
         before = [basename(t) for t in texts[start:i] if not t.startswith("-")]
-        if program.startswith(("pip", "conda", "mamba", "micromamba")) and len(before) == 1:
+        if program.startswith(("pip", *CONDA)) and len(before) == 1:
             return i + 1
-        if program in ("uv", "pixi", "poetry", "pdm", "rye") and before[1:] in ([], ["pip"], ["tool"]):
+        if program in PROJECT_TOOLS and before[1:] in ([], ["pip"], ["tool"]):
             return i + 1
         if program in launchers()["interpreters"] and "pip" in texts[start:i]:
             return i + 1
@@ -302,7 +307,7 @@ def _requirements(
     links: list[str],
     tree: str,
 ) -> None:
-    conda = any(basename(t) in ("conda", "mamba", "micromamba") for t in texts[:first])
+    conda = any(basename(t) in CONDA for t in texts[:first])
     # What vLLM's plugins are called on conda's channels is not known.
     another = None if conda else ("--with",) if texts[first - 2 : first] == ["tool", "install"] else ()
     i = first
@@ -430,7 +435,7 @@ def value_pins(pins: Pins, script: Script, owner: str) -> None:
         low = lexeme.text.index("=") + 1
         flat = Flat(words, index, script)
         value = lexeme.text[low:]
-        if name in _COMPILER_VARIABLES and value:
+        if name in COMPILER_VARIABLES and value:
             pins.part(flat, "compiler", node, low, name=name, owner=owner)
         for found in _DEFINE.finditer(lexeme.text, low):
             pins.part(flat, "compiler", node, found.start(1), found.end(1), owner=owner)
