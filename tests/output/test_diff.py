@@ -93,6 +93,29 @@ def test_git_applies_any_change(
     assert result == after
 
 
+@settings(deadline=None)
+@given(
+    lines=st.lists(st.sampled_from([b"a\n", b"b\n", b"\n"]), min_size=1, max_size=30),
+    gone=st.sets(st.integers(0, 29), min_size=1, max_size=4),
+    alike=st.booleans(),
+)
+def test_each_hunk_stands_between_three_lines_that_stay(lines: list[bytes], gone: set[int], alike: bool) -> None:
+    after = [line for i, line in enumerate(lines) if i not in gone]
+    pairs = _unified._PAIRS
+    _unified._PAIRS = -1 if alike else 10**6
+    try:
+        found = list(_unified.hunks(b"".join(lines), b"".join(after)))
+    finally:
+        _unified._PAIRS = pairs
+    for head, body in found:
+        start, _, length = head.split()[1][1:].partition(",")
+        first, last = int(start), int(start) + int(length or 1) - 1
+        signs = "".join(sign for sign, _ in body)
+        assert signs.startswith("   ") or first <= 3, (head, body)
+        assert signs.endswith("   ") or last >= len(lines) - 2, (head, body)
+        assert signs.endswith(" ") or last >= len(lines), (head, body)
+
+
 def test_many_equal_lines_take_no_time(repository: Path) -> None:
     lines = [b"a: 1\n", *[b"\n"] * 20_000, b"b: 1\n", *[b"x\n"] * 20_000, b"c: 1\n"]
     after = [line.replace(b"1", b"2") for line in lines if line != b"b: 1\n"]

@@ -20,7 +20,8 @@ Hunk = tuple[str, list[tuple[str, bytes]]]
 def hunks(before: bytes, after: bytes, context: int = _CONTEXT) -> Iterator[Hunk]:
     """Yield each hunk of a diff: its `@@` line, and its lines as (sign, line with its line end)."""
     old, new = lines_of(before), lines_of(after)
-    # What is equal at both ends is set aside first: the matcher's time grows with the square of the rest.
+    # What is equal at both ends stays so: the matcher's time grows with the square of the rest, and among lines that
+    # are all alike it may find others to be equal, which leaves a hunk without the lines around it.
     head = 0
     while head < len(old) and head < len(new) and old[head] == new[head]:
         head += 1
@@ -30,7 +31,13 @@ def hunks(before: bytes, after: bytes, context: int = _CONTEXT) -> Iterator[Hunk
     start = max(head - context, 0)
     keep = max(tail - context, 0)
     a, b = old[start : len(old) - keep], new[start : len(new) - keep]
-    for group in _grouped(_opcodes(a, b), context):
+    before_it, behind_it = head - start, tail - keep
+    opcodes = [("equal", 0, before_it, 0, before_it)] if before_it else []
+    middle = _opcodes(a[before_it : len(a) - behind_it], b[before_it : len(b) - behind_it])
+    opcodes += [(tag, i1 + before_it, i2 + before_it, j1 + before_it, j2 + before_it) for tag, i1, i2, j1, j2 in middle]
+    if behind_it:
+        opcodes.append(("equal", len(a) - behind_it, len(a), len(b) - behind_it, len(b)))
+    for group in _grouped(opcodes, context):
         first, last = group[0], group[-1]
         was, now = _range(start + first[1], start + last[2]), _range(start + first[3], start + last[4])
         header = f"@@ -{was} +{now} @@"
