@@ -163,3 +163,11 @@ def test_variables_of_a_stage_reach_later_stages_only_through_it() -> None:
     )
     assert [env(found, i) for i in range(2)] == [{"A": "1", "B": "2"}, {"A": "1", "C": "3"}]
     assert [[v.only for v in s.variables] for s in found.sites] == [[False, True], [False, True]]
+
+
+def test_variables_that_carry_options_are_a_launch() -> None:
+    text = "FROM registry.example.com/vllm:0.11.0\nENV SM_VLLM_SWAP_SPACE=4 A=1\n"
+    found = read(dockerfile, text)
+    (site,) = found.sites
+    assert {e.key: e.value for e in site.entries} == {"swap_space": "4"}
+    assert [p.text for p in site.pins] == ["registry.example.com/vllm:0.11.0"] and site.owner == site.pins[0].owner

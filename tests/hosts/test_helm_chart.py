@@ -43,6 +43,8 @@ def context(path: str, files: Mapping[str, str]) -> Context:
         ("c/ci.yaml", "c", False),
         ("c/values.yaml", "d", False),
         ("c/templates/values.yaml", "c", False),
+        ("templates/values.yaml", "", False),
+        ("values.yaml", "", True),
         ("c/a/b/c/d/values.yaml", "c", False),
         ("c/values.json", "c", False),
     ],
@@ -66,6 +68,11 @@ def test_values_stand_over_those_of_the_chart() -> None:
     t = mine.get("t")
     assert t is not None
     assert over.same(n) is over.same(items.items[0].node) is over.same(t) is None
+    q = parse("q: {r: {s: {u: 1}}}\n").roots[0].get("q")
+    r = q.get("r") if q is not None else None
+    s = r.get("s") if r is not None else None
+    assert s is not None and over.same(s) is None
+    assert defaults(context("values.yaml", {"Chart.yaml": "", "values.yaml": "a: 1\n"})) is None
     for path in ("c/values.yaml", "c/templates/a.yaml", "d/values.yaml"):
         assert defaults(context(path, files)) is None
     assert defaults(context("c/values-a.yaml", {"c/Chart.yaml": ""})) is None
@@ -167,6 +174,13 @@ def test_where_the_version_of_the_application_is_the_tag(template: str, more: st
     )
 
 
+def test_a_chart_whose_folders_cannot_be_listed_says_nothing() -> None:
+    files = {"values.yaml": VALUES.format("")}
+    assert application_image(Context("c/Chart.yaml", sibling_reader=files.get)) is None
+    assert printed(Context("c/values.yaml", sibling_reader=files.get)) is None
+    assert list(containers(Context("c/templates/_h.tpl", sibling_reader=files.get))) == []
+
+
 CONTAINER = """\
 kind: Deployment
 spec:
@@ -254,7 +268,8 @@ TEXTS = {
     "c/values.yaml": "a: {b: x, n: 4, l: [y]}\nempty: ''\nname: N\n",
     "c/templates/_h.tpl": '{{ define "one" }}\n {{ .Values.a.b }}-{{ .Chart.Name }}\n{{ end }}'
     '{{- define "two" -}}a\nb{{- end -}}'
-    '{{ define "open" }}{{ .Values.none }}{{ end }}{{ define "self" }}{{ include "self" . }}{{ end }}',
+    '{{ define "open" }}{{ .Values.none }}{{ end }}'
+    '{{ define "three" }}3{{ end }}{{ define "self" }}{{ include "self" . }}{{ end }}',
 }
 
 
@@ -276,6 +291,7 @@ TEXTS = {
         ('{{ "x" }}', "x"),
         ('{{ include "one" . }}', "x-chat"),
         ('{{ include "one" $ }}', "x-chat"),
+        ('{{ include "three" . }}', "3"),
     ],
 )
 @pytest.mark.parametrize("path", ["c/templates/a.yaml", "c/templates/sub/a.yaml"])
@@ -349,6 +365,12 @@ def test_actions_go_with_the_words_they_add(gone: list[str], lines: list[str], n
     assert site.entry_point == "serve" and site.open
     assert [w.branch >= 0 for w in site.words] == [False, True, False, False, False]
     assert render(found, text, [Remove(w) for w in site.words if w.text in gone]) == after
+
+
+def test_a_template_in_a_folder_of_its_own_is_of_the_same_chart() -> None:
+    files = {"c/values.yaml": "vllm: 1\n", "c/templates/sub/_h.tpl": BUILT}
+    assert len(helpers(files, "c/templates/sub/_h.tpl").sites) == 1
+    assert helpers({"c/values.yaml": "x: 1\n", "c/templates/sub/_h.tpl": BUILT}, "c/templates/sub/_h.tpl").sites == []
 
 
 def test_actions_that_say_more_stay() -> None:

@@ -62,6 +62,8 @@ def test_what_an_action_names(text: str, said: list[tuple[str, str | None, bool]
             ["", None, "a", "a.b", "c"],
         ),
         ("{{ if .Values.a }}{{ with .Values.b }}{{ .c }}{{ end }}{{ .Values.d }}{{ end }}", ["a", "b", "b.c", "d"]),
+        ("{{ $x := .Values.a }}{{ $x = f .Values.b }}{{ $x.c }}", ["a", "b", None]),
+        ('{{ with .Values.a }}{{ define "t" }}{{ .b }}{{ end }}{{ .c }}{{ end }}', ["a", None, "a.c"]),
         ('{{ define "t" }}{{ .a }}{{ .Values.b }}{{ end }}', [None, "b"]),
         ('{{ range .Values.m }}{{ include "t" . }}{{ end }}', ["m", "m.[]"]),
         ('{{ block "t" .Values.a }}{{ .b }}{{ end }}{{ .Values.c }}', ["a", None, "c"]),

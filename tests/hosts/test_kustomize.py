@@ -105,6 +105,7 @@ def test_patches_inside_a_kustomization_count_too() -> None:
         ("reg.io:5000/vllm/vllm-openai:v0.9.0", "reg.io:5000/vllm/vllm-openai", True),
         ("reg.io:5000/vllm/vllm-openai", "reg.io:5000/vllm/vllm-openai", True),
         ("vllm/vllm-openai:v0.9.0@sha256:ab", "vllm/vllm-openai", True),
+        ("vllm-openai:v0.9.0", "vllm-openai", True),
         ("other/vllm-openai:v0.9.0", "vllm/vllm-openai", False),
         ("vllm/vllm-openai:v0.9.0", "vllm-openai", False),
     ],

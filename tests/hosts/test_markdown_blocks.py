@@ -91,6 +91,11 @@ def test_directives(text: str, told: Told, newline: str) -> None:
         ),
         (
             "a.md",
+            "> ```bash\n>\n> vllm serve m \\\n>   --a 1\n> ```\n",
+            "> ```bash\n>\n> vllm serve m \\\n>   --c\n> ```\n",
+        ),
+        (
+            "a.md",
             "- x\n\n  ```bash\n  vllm serve m \\\n    --a 1\n  ```\n",
             "- x\n\n  ```bash\n  vllm serve m \\\n    --c\n  ```\n",
         ),

@@ -117,6 +117,41 @@ def test_words_are_added_as_their_neighbours_stand(text: str, beside: str, added
         ('A=(--x)\n[ -n "$Y" ] && A+=(--a)\nvllm serve m "${A[@]}"\n', ["--a"], 'A=(--x)\nvllm serve m "${A[@]}"\n'),
         ('A=(--x)\ntool && A+=(--a)\nvllm serve m "${A[@]}"\n', ["--a"], 'A=(--x)\ntool\nvllm serve m "${A[@]}"\n'),
         (
+            'A=(--x)\nif tool; then A+=(--a); fi\nvllm serve m "${A[@]}"\n',
+            ["--a"],
+            'A=(--x)\nif tool; then :; fi\nvllm serve m "${A[@]}"\n',
+        ),
+        (
+            'A=(--x)\nif [ 1 ]; then\n  A+=(--b)\nelse A+=(--a); fi\nvllm serve m "${A[@]}"\n',
+            ["--a"],
+            'A=(--x)\nif [ 1 ]; then\n  A+=(--b)\n fi\nvllm serve m "${A[@]}"\n',
+        ),
+        (
+            'A=(--x)\n\nA+=(--a)\n\nvllm serve m "${A[@]}"\n',
+            ["--a"],
+            'A=(--x)\n\nvllm serve m "${A[@]}"\n',
+        ),
+        (
+            'A=(--x)\ntrue\nA+=(--a)\n\nvllm serve m "${A[@]}"\n',
+            ["--a"],
+            'A=(--x)\ntrue\n\nvllm serve m "${A[@]}"\n',
+        ),
+        (
+            'A=(--x)\nA+=(--a) && tool\nvllm serve m "${A[@]}"\n',
+            ["--a"],
+            'A=(--x)\ntool\nvllm serve m "${A[@]}"\n',
+        ),
+        (
+            'A=(--x)\nx && tool && A+=(--a)\nvllm serve m "${A[@]}"\n',
+            ["--a"],
+            'A=(--x)\nx && tool\nvllm serve m "${A[@]}"\n',
+        ),
+        (
+            'A=(--x)\nx && A+=(--a) && tool\nvllm serve m "${A[@]}"\n',
+            ["--a"],
+            'A=(--x)\nx && tool\nvllm serve m "${A[@]}"\n',
+        ),
+        (
             'A=(--x)\n[ -n "$Y" ] || A+=(--a)\nvllm serve m "${A[@]}"\n',
             ["--a"],
             'A=(--x)\n[ -n "$Y" ] || :\nvllm serve m "${A[@]}"\n',

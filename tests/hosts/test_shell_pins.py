@@ -126,6 +126,7 @@ def test_values_of_options_are_no_requirements(option: str) -> None:
         ("scl enable gcc-toolset-11 devtoolset-9 bash", ["package:gcc-toolset-11", "package:devtoolset-9"]),
         ("docker pull --platform linux/amd64 vllm/vllm-openai:v0.9.0", ["image:vllm/vllm-openai:v0.9.0"]),
         ("docker -H x pull vllm/vllm-openai:v0.9.0 other:1", []),
+        ("docker --debug pull vllm/vllm-openai:v0.9.0", ["image:vllm/vllm-openai:v0.9.0"]),
         ("docker image pull -q vllm/vllm-openai:v0.9.0 other:1", ["image:vllm/vllm-openai:v0.9.0"]),
         (
             "podman build --build-arg=A=1 --file=D.x -f D.y --build-arg B --build-arg C=2 .",
@@ -154,6 +155,7 @@ def test_values_of_options_are_no_requirements(option: str) -> None:
         ("cd vllm\ngit reset --hard origin v0.9.0", ["git:v0.9.0"]),
         ("cd vllm\ngit fetch v0.9.0", []),
         ("cd other\ngit checkout v0.9.0", []),
+        ("cd vllm\ngit checkout .", []),
         ("cd vllm\npip install -r requirements/cuda.txt", ["path:requirements/cuda.txt"]),
         ("cd a/vllm/\npip install --requirement=requirements/cuda.txt", ["path:requirements/cuda.txt"]),
         ("cd my-vllm\npip install -r requirements.txt", []),
@@ -240,3 +242,14 @@ def test_two_launches_of_one_image_share_its_pin() -> None:
 )
 def test_files_of_requirements_are_read_too(line: str, links: list[str]) -> None:
     assert of(line + "\n").links == links
+
+
+@pytest.mark.parametrize("line", ["pip install vllm==${1:-0.9.0 1}", "pip install vllm==${1:-'0.9.0}"])
+def test_a_default_of_several_words_is_no_version(line: str) -> None:
+    assert [p.holes for p in of(line + "\n").pins] in ([(line.split("==")[1],)], [])
+
+
+def test_the_option_that_gives_an_index_is_told() -> None:
+    assert [p.name for p in of("uv run --index https://x/cu129 --with vllm --index=https://x/cu128 tool\n").pins] == [
+        "--index", "", "--index",
+    ]  # fmt: skip

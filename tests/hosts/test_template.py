@@ -135,6 +135,10 @@ def test_other_templates_hold_nothing(text: str) -> None:
     assert found.sites == found.pins == found.variables == []
 
 
+def test_a_first_line_tells_what_a_template_gives() -> None:
+    assert pins(read(template, HEAD + "pip install vllm==0.9.0\n", "start.j2")) == ["vllm==0.9.0"]
+
+
 def test_a_template_of_nothing_but_actions() -> None:
     assert read(template, "{% if x %}{% endif %}", "run.sh.j2").sites == []
     assert env(read(template, "export A=1\nvllm serve m", "run.sh.j2")) == {"A": "1"}

@@ -263,6 +263,11 @@ def test_a_word_keeps_its_run_time_parts() -> None:
             'x = <<EOT\n#!/usr/bin/env python3\nfrom vllm import LLM\nLLM("m", swap_space=4)\nEOT\n',
             {"model", "swap_space"},
         ),
+        (
+            "x = <<-EOT\n    #!/usr/bin/env python3\n    from vllm import LLM\n    if x:\n"
+            '      LLM("m", swap_space=4)\n  EOT\n',
+            {"model", "swap_space"},
+        ),
         ("x = <<EOT\n#!/bin/sh\n{ vllm serve m; }\nEOT\n", set()),
     ],
 )
@@ -401,3 +406,28 @@ def test_variables_of_an_object_change_in_place() -> None:
     )
     with pytest.raises(CannotRender):
         held["A"].container.edits([Remove(found.pins[0])])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "started"),
+    [
+        ('args = ["--a"]', True),
+        ('command = ["python3", "-m", "vllm.entrypoints.openai.api_server"]\n  args = ["--a"]', True),
+        ("args = var.args", False),
+        ('command = var.c\n  args = ["--a"]', False),
+        ('command = ["sh"]\n  args = var.args', False),
+        ("args = concat(var.a, var.b)", False),
+        ("args = []", False),
+    ],
+)
+def test_what_a_container_is_started_with(arguments: str, started: bool) -> None:
+    found = of(f'container {{\n  image = "vllm/vllm-openai:v0.9.0"\n  {arguments}\n  env = {{ A = "1" }}\n}}\n')
+    # What options that stand alone are for is told by their names alone.
+    assert any(s.entry_point != "values" for s in found.sites) is started
+    assert [v.name for v in found.variables] == ([] if started else ["A"])
+
+
+def test_a_here_document_may_hold_variables_alone() -> None:
+    assert [v.name for v in of("x = <<EOT\nexport VLLM_X=1\nEOT\n").variables] == ["VLLM_X"]
+    assert of('x = "export VLLM_X=1"\n').variables == []
+    assert [p.kind for p in of("# vllm\nx = [\n").problems] == ["syntax"]

@@ -9,7 +9,17 @@ from small_hosts import check_identity, env, pins, read, render, word, words
 
 from vllm_migrate.hosts import host, ini
 from vllm_migrate.hosts.unit_words import quote_assignment, quote_supervised, quote_word, split_unit_words
-from vllm_migrate.model import InsertText, InsertVariable, InsertWords, Remove, Rename, Replace, Variable, fill
+from vllm_migrate.model import (
+    CannotRender,
+    InsertText,
+    InsertVariable,
+    InsertWords,
+    Remove,
+    Rename,
+    Replace,
+    Variable,
+    fill,
+)
 
 needs_shell = pytest.mark.skipif(host("shell") is None, reason="the shell host is not there")
 
@@ -202,7 +212,7 @@ def test_words_of_supervisor_are_those_of_a_posix_shell(raw: str) -> None:
     assert shlex.split(" ".join(map(str, again))) == said
 
 
-@pytest.mark.parametrize("old", ["x", '"x"', "'x'"])
+@pytest.mark.parametrize("old", ["x", '"x"', "'x'", "''", '""'])
 @pytest.mark.parametrize("value", ['{"a": 1}', "it's", "a b", "$X", "100%d", "\\d", '"it\'s"', "#", "a;b", ""])
 def test_a_value_of_a_unit_reads_the_same_again(value: str, old: str) -> None:
     for quote, supervised, dollars in (
@@ -254,6 +264,7 @@ def test_scripts_in_quotes_are_written_as_systemd_reads_them(script: str, said: 
     text = f"[Service]\nExecStart=/bin/sh -c {script}\n"
     found = read(ini, text, "a.service")
     check_identity(found, text)
+    assert "%%" not in " ".join(words(found))
     after = render(found, text, [Replace(word(found, said), new)])
     assert after == f"[Service]\nExecStart=/bin/sh -c {written}\n"
     assert word(read(ini, after, "a.service"), new)
@@ -271,6 +282,7 @@ def test_scripts_in_quotes_of_supervisor(script: str, new: str, written: str) ->
     text = f"[program:a]\ncommand=bash -c {script}\n"
     found = read(ini, text, "supervisord.conf")
     check_identity(found, text)
+    assert "%%" not in " ".join(words(found))
     assert render(found, text, [Replace(word(found, "4"), new)]) == f"[program:a]\ncommand=bash -c {written}\n"
     ran = shlex.split(written)[0].replace("%(ENV_Y)s", "Y").replace("%%", "%")
     assert shlex.split(ran)[4] == new
@@ -347,3 +359,40 @@ def test_where_the_value_of_a_variable_stands() -> None:
     text = '[Service]\nEnvironment=A=1 "B=x y" C="z"\nExecStart=/bin/vllm serve m\n'
     spans = [v.value_span for v in read(ini, text, "a.service").sites[0].variables]
     assert [text[s.start : s.end] for s in spans if s is not None] == ["1", "x y", '"z"']
+
+
+@pytest.mark.parametrize(
+    ("before", "what", "after"),
+    [
+        ('A="1",B=2', "=x y", 'A="x y",B=2'),
+        ("A='1',B=2", "=x", 'A="x",B=2'),
+        ("A=1,B=2", "remove", "B=2"),
+        ("A=1,B=2", "rename", 'N="1",B=2'),
+        ("A=1", "remove", None),
+        ("A=1", '=say "x"', ""),
+        ("A=1", "=a\nb", ""),
+    ],
+)
+def test_variables_of_a_supervisor_program(before: str, what: str, after: str | None) -> None:
+    text = "[program:a]\nenvironment={}\ncommand=vllm serve m\n"
+    found = read(ini, text.format(before), "supervisord.conf")
+    variable = found.sites[0].variables[0]
+    change: Remove | Rename | Replace
+    change = (
+        Remove(variable)
+        if what == "remove"
+        else Rename(variable, "N")
+        if what == "rename"
+        else Replace(variable, what[1:])
+    )
+    if after == "":
+        with pytest.raises(CannotRender):
+            render(found, text.format(before), [change])
+    else:
+        told = text.replace("environment={}\n", "") if after is None else text.format(after)
+        assert render(found, text.format(before), [change]) == told
+
+
+def test_the_fewest_quotes_of_a_unit() -> None:
+    assert quote_word('{"a": 1}', (), "") == "'{\"a\": 1}'" and quote_word("it's", (), "") == '"it\'s"'
+    assert quote_word("\ue000", ("$A",), "") == "$A" and quote_word("a \ue000", ("$A",), "") == '"a $A"'

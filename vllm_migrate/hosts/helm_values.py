@@ -177,7 +177,7 @@ def spreading(texts: Iterable[str]) -> set[str]:
     handing: dict[str, set[str]] = {}
     out: set[str] = set()
     for text in texts:
-        name, depth, all_of = "", 0, {".", "$"}
+        name, depth, all_of = "", 0, set[str]()
         for action in mask(text).actions:
             raw = text[action.start : action.end]
             found = _DEFINED.match(raw)

@@ -104,7 +104,7 @@ def _option_lists(region: Region, just: bool) -> dict[str, list[Word]]:
             if not re.fullmatch(r"\"[^\"\\]*\"|'[^']*'", value.rstrip()):
                 continue
             start, end = start + 1, start + len(value.rstrip()) - 1
-            value = value.rstrip()[1:-1]
+            value = text[start:end]
         if match["op"] == "+":
             twice.add(name)
         if re.match(r"(?:\\\r?\n|[ \t])*--?[A-Za-z]", value) and "#" not in value:

@@ -43,8 +43,7 @@ def markdown_blocks(text: str) -> Iterator[Block]:
         line = text[rows[i][0] : rows[i][1]]
         i += 1
         if commented or "<!--" in line:
-            opened = line.rfind("<!--") if not commented or "<!--" in line else 0
-            commented = line.rfind("-->") < opened or (opened < 0 and "-->" not in line)
+            commented = line.rfind("-->") < max(line.rfind("<!--"), 0)
             continue
         match = _FENCE.match(line)
         if match is None:

@@ -16,17 +16,16 @@ from vllm_migrate.text import Span
 
 QUIET = frozenset(
     (
-        ":", ".", "[", "[[", "true", "false", "test", "cd", "pushd", "popd", "set", "shopt", "ulimit", "umask",
-        "trap", "wait", "kill", "exit", "return", "shift", "getopts", "local", "export", "unset", "declare",
-        "typeset", "readonly", "source", "eval", "exec", "sleep", "mkdir", "rm", "mv", "cp", "ln", "ls", "pwd",
-        "touch", "chmod", "chown", "date", "hostname", "whoami", "uname", "id", "head", "tail", "sort", "uniq",
-        "wc", "cut", "tr", "xargs", "find", "basename", "dirname", "realpath", "readlink", "mktemp", "seq", "expr",
-        "let", "bc", "curl", "wget", "nc", "netstat", "ss", "lsof", "module", "conda", "deactivate", "nvidia-smi",
-        "rocm-smi", "free", "df", "du", "mount", "tar", "unzip", "gzip", "rsync", "scp", "git", "apt", "apt-get",
-        "yum", "dnf", "clear", "stty", "diff", "cmp", "break", "continue", "command", "builtin", "hash", "logger",
+        ":", ".", "true", "false", "cd", "pushd", "popd", "set", "shopt", "ulimit", "umask", "trap", "wait", "kill",
+        "exit", "return", "shift", "getopts", "unset", "source", "eval", "exec", "sleep", "mkdir", "rm", "mv", "cp",
+        "ln", "ls", "pwd", "touch", "chmod", "chown", "date", "hostname", "whoami", "uname", "id", "head", "tail",
+        "sort", "uniq", "wc", "cut", "tr", "xargs", "find", "basename", "dirname", "realpath", "readlink", "mktemp",
+        "seq", "expr", "let", "bc", "curl", "wget", "nc", "netstat", "ss", "lsof", "module", "deactivate",
+        "nvidia-smi", "rocm-smi", "free", "df", "du", "mount", "tar", "unzip", "gzip", "rsync", "scp", "clear",
+        "stty", "diff", "cmp", "break", "continue", "command", "builtin", "hash", "logger",
     )
 )  # fmt: skip
-"""Programs that do not read the variables a server is set up with."""
+"""Programs that do not read the variables a server is set up with, beside those that only talk of a command."""
 
 
 _DEPTH = 4

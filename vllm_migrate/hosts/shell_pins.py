@@ -44,6 +44,13 @@ _IMAGE = regex(r"(?:[\w.-]+(?::\d+)?/)*[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]+)
 _GIT_REF = regex(r"git\+[^#\s]{0,500}?(?:\.git|/[\w.-]{1,200})@([^#\s]+)")
 _VERSION = regex(r"\d")
 
+_UV_OPTIONS = {
+    "--with": "requirement",
+    "--from": "requirement",
+    "--torch-backend": "index",
+    "--index": "index",
+    "--python": "python",
+}
 _IMAGE_OPTIONS = ("--image", "--container-image", "--docker-image")
 
 
@@ -376,17 +383,18 @@ def _project(shown: str) -> str:
 
 
 def _uv(pins: Pins, flats: Sequence[Flat], texts: Sequence[str], use: Node, owner: str, start: int) -> None:
+    value = False
     for i in range(start + 1, len(texts)):
+        if value:
+            value = False
+            continue
         name, equals, _ = texts[i].partition("=")
-        kind = {"--with": "requirement", "--from": "requirement", "--torch-backend": "index", "--python": "python"}.get(
-            name
-        )
-        if kind is None and name == "--index":
-            kind = "index"
+        kind = _UV_OPTIONS.get(name)
         if kind is None:
             if not texts[i].startswith("-") and basename(texts[i]) in ("vllm", "python", "python3"):
                 return
             continue
+        value = not equals
         label = name if kind == "index" else ""
         at = i if equals else i + 1
         if at < len(texts):

@@ -36,21 +36,21 @@ def quote(text: str, holes: Sequence[str] = (), *, prefer: str = "single") -> st
     return '"' + escape_double(text, holes) + '"'
 
 
+def spelled(letter: str, holes: Sequence[str]) -> str | None:
+    """Return how a run-time part is spelled, None for any other letter."""
+    return holes[ord(letter) - 0xE000] if is_hole(letter) and ord(letter) - 0xE000 < len(holes) else None
+
+
 def escape_double(text: str, holes: Sequence[str] = ()) -> str:
-    out = []
-    for c in text:
-        if is_hole(c) and ord(c) - 0xE000 < len(holes):
-            out.append(holes[ord(c) - 0xE000])
-        else:
-            out.append("\\" + c if c in '\\"$`' else c)
-    return "".join(out)
+    return "".join(spelled(c, holes) or ("\\" + c if c in '\\"$`' else c) for c in text)
 
 
 def escape_heredoc(text: str, holes: Sequence[str] = ()) -> str:
     out = []
     for i, c in enumerate(text):
-        if is_hole(c) and ord(c) - 0xE000 < len(holes):
-            out.append(holes[ord(c) - 0xE000])
+        part = spelled(c, holes)
+        if part is not None:
+            out.append(part)
         elif c in "$`" or (c == "\\" and _ESCAPED.match(text, i + 1)):
             out.append("\\" + c)
         else:
@@ -66,23 +66,12 @@ def escape_in(quote_kind: str, text: str, holes: Sequence[str] = ()) -> str | No
     if quote_kind == "heredoc":
         return escape_heredoc(text, holes)
     if quote_kind == "single":
-        parts = []
-        for c in text:
-            if is_hole(c) and ord(c) - 0xE000 < len(holes):
-                parts.append("'\"" + holes[ord(c) - 0xE000] + "\"'")
-            else:
-                parts.append("'\\''" if c == "'" else c)
-        return "".join(parts)
+        parts = ((c, spelled(c, holes)) for c in text)
+        return "".join(f"'\"{part}\"'" if part is not None else c.replace("'", "'\\''") for c, part in parts)
     if quote_kind == "raw":
         return None if has_hole else text
     if quote_kind == "ansi":
         return None if has_hole else text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
-    out = []
-    for c in text:
-        if is_hole(c) and ord(c) - 0xE000 < len(holes):
-            out.append(holes[ord(c) - 0xE000])
-        elif c == "\n":
-            return None
-        else:
-            out.append(c if unescape_free(c) else "\\" + c)
-    return "".join(out)
+    if "\n" in text:
+        return None
+    return "".join(spelled(c, holes) or (c if unescape_free(c) else "\\" + c) for c in text)

@@ -14,7 +14,7 @@ _NAMED = regex(r"-{0,2}[A-Za-z_][\w.-]*\+?=")
 
 def _letters(text: str, holes: Sequence[str]) -> list[str]:
     """Return the letters of a text, a hole as how it is spelled."""
-    return [holes[ord(c) - 0xE000] if is_hole(c) and ord(c) - 0xE000 < len(holes) else c for c in text]
+    return [shell_quote.spelled(c, holes) or c for c in text]
 
 
 def respell(source: str, lexeme: Lexeme, text: str, holes: Sequence[str], *, prefer: str = "single") -> str | None:
@@ -58,15 +58,9 @@ def _candidates(
         spelled = shell_quote.escape_in(quote.quote, middle, holes)
         if spelled is not None and not (quote.quote == "single" and any(is_hole(c) for c in middle)):
             start, end = _cut(lexeme, head, stop, quote)
-            if middle or not _whole_string(lexeme, head, stop, quote):
+            if middle or not text or not _whole_string(lexeme, head, stop, quote):
                 out.append(source[lexeme.start : start] + spelled + source[end : lexeme.end])
-    equals = lexeme.text.find("=")
-    if 0 <= equals < head and _NAMED.match(lexeme.text):
-        cut = lexeme.finish(equals + 1)
-        if all(run.quote == "bare" for run in lexeme.runs if run.start <= equals):
-            rest = text[equals + 1 :]
-            out.append(source[lexeme.start : cut] + (shell_quote.quote(rest, holes, prefer=prefer) if rest else ""))
-    out.append(_whole(lexeme, text, holes, prefer))
+    out.append(_named(text, holes, prefer))
     out.append(shell_quote.quote(text, holes, prefer=prefer))
     return out
 
@@ -80,13 +74,8 @@ def _turned(source: str, lexeme: Lexeme, text: str, holes: Sequence[str], prefer
     return None if escaped or "\\" not in shell_quote.escape_double(text, holes) else f"'{text}'"
 
 
-def _whole(lexeme: Lexeme, text: str, holes: Sequence[str], prefer: str) -> str | None:
-    """Spell the whole word in the one kind of quotes it has, when it has one."""
-    kinds = {run.quote for run in lexeme.runs}
-    if kinds == {"double"} and len({run.string for run in lexeme.runs}) == 1:
-        return '"' + shell_quote.escape_double(text, holes) + '"'
-    if kinds == {"single"} and "'" not in text and not any(is_hole(c) for c in text):
-        return f"'{text}'"
+def _named(text: str, holes: Sequence[str], prefer: str) -> str | None:
+    """Spell a word like `--name=value` with its value alone in quotes."""
     equals = text.find("=")
     if equals > 0 and _NAMED.match(text) and shell_quote.unescape_free(text[:equals]):
         rest = text[equals + 1 :]

@@ -58,7 +58,7 @@ def _before(region: Region, site: Site) -> str:
 def _filled(region: Region, actions: list[tuple[int, int, bool, bool]]) -> Region:
     """Return the text with a name for each part that is printed, and without what steers."""
     text = region.text
-    names = Names(re.findall(r"\$\{?([A-Za-z_]\w*)", text))
+    names = Names()
     pieces: list[Piece] = []
     out: list[str] = []
     hidden: list[Span] = []
