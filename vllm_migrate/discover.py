@@ -104,6 +104,7 @@ class Walk:
         self._prefix = str(self.root)
         self._speaks = Speaks(triggers(self.config))
         self._buffer = bytearray(_HEAD)
+        self._view = memoryview(self._buffer)
         self._found = b""
         self._seen: set[str] | None = None
         self._excluded = (*(self.config.exclude or ()), *self.config.extend_exclude)
@@ -233,36 +234,48 @@ class Walk:
             return False
         stream = os.open(path, _READ)
         try:
-            head = self._head(stream)
-            if b"\0" in head:
+            # One buffer for all files: memory that is touched for the first time costs more than the reading.
+            got = _into(stream, self._buffer)
+            if self._buffer.find(0, 0, got) >= 0:
                 if named:
                     self._skip(self.name(path), "not text")
                 return False
-            if len(head) == _HEAD:
-                size = os.fstat(stream).st_size
-                if size > _LARGEST and not named:
-                    self.notices.append(f"{self.name(path)}: left out, {size >> 20} MiB; name it to have it read")
-                    return False
-                os.lseek(stream, 0, os.SEEK_SET)
-                with open(stream, "rb", closefd=False, buffering=0) as whole:
-                    # No more than was there: a file may grow while it is read.
-                    head = whole.read(size) or b""
+            if got == _HEAD:
+                return self._whole(path, stream, named)
         finally:
             os.close(stream)
-        if self._speaks(head):
-            self._found = head
+        if self._speaks(self._view[:got]):
+            self._found = bytes(self._view[:got])
             return True
         if named:
             self._skip(self.name(path), "says nothing of vLLM")
         return False
 
-    def _head(self, stream: int) -> bytes:
-        """Return the first bytes of a file; all of it where that is less than `_HEAD`."""
-        if not hasattr(os, "readv"):
-            return os.read(stream, _HEAD)
-        # One buffer for all files: memory that is touched for the first time costs more than the reading.
-        got = os.readv(stream, (self._buffer,))
-        return bytes(memoryview(self._buffer)[:got])
+    def _whole(self, path: str, stream: int, named: bool) -> bool:
+        """Tell the same of a file that is longer than its head."""
+        size = os.fstat(stream).st_size
+        if size > _LARGEST and not named:
+            self.notices.append(f"{self.name(path)}: left out, {size >> 20} MiB; name it to have it read")
+            return False
+        os.lseek(stream, 0, os.SEEK_SET)
+        with open(stream, "rb", closefd=False, buffering=0) as whole:
+            # No more than was there: a file may grow while it is read.
+            raw = whole.read(size) or b""
+        if self._speaks(raw):
+            self._found = raw
+            return True
+        if named:
+            self._skip(self.name(path), "says nothing of vLLM")
+        return False
+
+
+def _into(stream: int, buffer: bytearray) -> int:
+    """Read the first bytes of a file into a buffer and return how many they are."""
+    if hasattr(os, "readv"):
+        return os.readv(stream, (buffer,))
+    raw = os.read(stream, len(buffer))
+    buffer[: len(raw)] = raw
+    return len(raw)
 
 
 @lru_cache(maxsize=4)

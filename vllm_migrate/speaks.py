@@ -20,22 +20,26 @@ class Speaks:
     def __init__(self, words: Sequence[bytes]) -> None:
         self._words = tuple(words)
         self._asked = 0
-        self._searches: list[Callable[[bytes], object]] | None = None
+        self._searches: list[Callable[[bytes | memoryview], object]] | None = None
 
-    def __call__(self, raw: bytes) -> bool:
+    def __call__(self, raw: bytes | memoryview) -> bool:
         if self._searches is None:
             if self._asked < _FEW:
                 self._asked += 1
-                return any(word in raw for word in self._words)
+                return self._hold(raw)
             self._searches = _searches(self._words)
-        # A loop: what `any` adds would be a tenth of it.
-        for search in self._searches:  # noqa: SIM110
-            if search(raw) and any(word in raw for word in self._words):
-                return True
+        for search in self._searches:
+            # Asked again below: what is looked for fast may be the beginning of several words.
+            if search(raw):
+                return self._hold(raw)
         return False
 
+    def _hold(self, raw: bytes | memoryview) -> bool:
+        whole = bytes(raw)
+        return any(word in whole for word in self._words)
 
-def _searches(words: Sequence[bytes]) -> list[Callable[[bytes], object]]:
+
+def _searches(words: Sequence[bytes]) -> list[Callable[[bytes | memoryview], object]]:
     """Return what tells whether bytes may hold one of the words: something true where they do.
 
     One of them is right about the bytes that hold a word; what they say of others is to be looked at again.
@@ -52,8 +56,8 @@ def _searches(words: Sequence[bytes]) -> list[Callable[[bytes], object]]:
     return [BytesAhoCorasick([word]).find_matches_as_indexes for word in alone]
 
 
-def _plainly(word: bytes) -> Callable[[bytes], bool]:
-    return lambda raw: word in raw
+def _plainly(word: bytes) -> Callable[[bytes | memoryview], bool]:
+    return lambda raw: word in bytes(raw)
 
 
 class Names:
