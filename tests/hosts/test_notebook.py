@@ -61,6 +61,10 @@ def test_commands(cell: str) -> None:
         "# !vllm serve m --a 1\n!ls",
         "%%writefile notes.txt\nvllm serve m --a 1",
         "vllm?",
+        'print("a = !vllm serve m --a 1")\n!ls',
+        "x = [\n!vllm serve m --a 1\n]\n!ls",
+        "x = '!vllm serve m --a 1'\n!ls",
+        "%%capture\n%%bash\nvllm serve m --a 1",
     ],
 )
 def test_no_commands(cell: str) -> None:
@@ -81,6 +85,39 @@ def test_installs(magic: str) -> None:
 def test_the_kernels_environment_reaches_calls() -> None:
     found = of("%env VLLM_USE_V1=1\n%set_env VLLM_X two\n%env VLLM_Y=$HOME\n%env", "import vllm\nvllm.LLM('m')")
     assert env(found) == {"VLLM_USE_V1": "1", "VLLM_X": "two"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "shell", "python"),
+    [
+        ({}, False, True),
+        ({"language_info": {"name": "python"}}, False, True),
+        ({"kernelspec": {"name": "conda-env-x-py"}}, False, True),
+        ({"kernelspec": {"name": "venv"}}, False, True),
+        ({"kernelspec": {"name": "pysparkkernel"}}, False, True),
+        ({"kernelspec": {"name": "Bash"}}, True, False),
+        ({"kernelspec": {"language": "sh", "name": "python3"}}, True, False),
+        ({"kernelspec": {"language": "zsh"}}, True, False),
+        ({"language_info": {"name": "shell"}}, True, False),
+        ({"language_info": {"name": "julia"}, "kernelspec": {"language": "python"}}, False, False),
+    ],
+)
+def test_what_a_kernel_runs(metadata: dict[str, Any], shell: bool, python: bool) -> None:
+    found = of("vllm serve m --a 1", "!vllm serve n --a 1", metadata=metadata)
+    assert [words(found, i)[0] for i in range(len(found.sites))] == (["m"] if shell else ["n"] if python else [])
+
+
+def test_notebooks_of_the_third_format() -> None:
+    text = '{"worksheets": [{"cells": [{"cell_type": "code", "input": ["!vllm serve m"]}, {"cell_type": "markdown"}]}]}'
+    assert words(read(notebook, text, "a.ipynb")) == ["m"]
+
+
+def test_magics_are_no_obstacle() -> None:
+    found = of(
+        "%load_ext x\nfrom vllm import LLM\nif a:\n    %time b()\nelse:\n    !ls \\\n       c\nfiles = %ls\nb?\n"
+        "text = '''\n%x\n'''\nLLM('m', swap_space=4)"
+    )
+    assert {e.key: e.value for e in found.sites[0].entries}["swap_space"] == 4
 
 
 def test_other_kernels() -> None:

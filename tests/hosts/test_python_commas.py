@@ -8,7 +8,7 @@ import pytest
 from small_hosts import read, render, word
 
 from vllm_migrate.hosts import python
-from vllm_migrate.model import Change, InsertWords, Reading, Remove
+from vllm_migrate.model import CannotRender, Change, InsertWords, Reading, Remove
 
 HEAD = "import subprocess\nsubprocess.run("
 
@@ -340,3 +340,18 @@ def test_words_of_a_list(layout: str, what: str, newline: str) -> None:
     assert newline == "\n" or after.count("\n") == after.count("\r\n")
     call = ast.parse(after).body[1].value  # type: ignore[attr-defined]
     assert list(ast.literal_eval(call.args[0])) == ["vllm", "serve", *LEFT[what]]
+
+
+@pytest.mark.parametrize("words", ['("vllm"), "serve", ("--x")', '"a", "vllm", "serve", "--x"'])
+def test_a_tuple_without_brackets_is_left(words: str) -> None:
+    text = f"cmd = {words}\nrun(cmd)\n"
+    for site in read(python, text, "a.py").sites:
+        with pytest.raises(CannotRender):
+            render(read(python, text, "a.py"), text, [Remove(w) for w in site.words])
+
+
+@pytest.mark.parametrize("words", ['(("vllm"), "serve", ("--x"))', '(  # (\n    "vllm", "serve", "m", ("--x"),\n)'])
+def test_a_tuple_in_brackets_is_edited(words: str) -> None:
+    text = f"cmd = {words}\nrun(cmd)\n"
+    reading = read(python, text, "a.py")
+    assert render(reading, text, [Remove(word(reading, "--x"))]) == text.replace(', ("--x")', "")

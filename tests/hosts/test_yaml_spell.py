@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -50,6 +51,8 @@ def test_a_text_is_read_as_it_was(text: str, style: str, flow: bool, escapes: bo
         ("4", "", '"4"'),
         ("yes", "", '"yes"'),
         ("1:30", "", '"1:30"'),
+        ("at 1:30", "", "at 1:30"),
+        ("on 2024-01-02", "", "on 2024-01-02"),
         ("it's", "'", "'it''s'"),
         ("it's", "", "it's"),
         ("it's", '"', '"it\'s"'),
@@ -94,6 +97,11 @@ def test_quotes_where_they_are_needed_only_there() -> None:
 def test_plain_scalars_have_the_type_that_loaders_give_them(text: str, value: Any) -> None:
     got = yaml_spell.resolve(text)
     assert (type(got), got) == (type(value), value)
+
+
+def test_no_number_is_one() -> None:
+    for text in (".nan", ".NaN", ".NAN"):
+        assert math.isnan(yaml_spell.resolve(text)) and not yaml_spell.is_text(text)
 
 
 _KEYS = st.sampled_from(["a", "b c", "yes", "4"])

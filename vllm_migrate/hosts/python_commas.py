@@ -184,7 +184,7 @@ def bracket_of(module: Module, node: ast.List | ast.Tuple | ast.Dict | ast.Call 
     elif isinstance(node, ast.Dict):
         start, nodes, kind = span.start + 1, list(node.values), "dict"
     else:
-        if text[span.start] not in "[({" or text[close] not in "])}":
+        if text[span.start] not in "[({" or text[close] not in "])}" or not _encloses(text, module, node, span):
             return None
         start, nodes = span.start + 1, list(node.elts)
         kind = "tuple" if isinstance(node, ast.Tuple) else "list"
@@ -208,6 +208,20 @@ def bracket_of(module: Module, node: ast.List | ast.Tuple | ast.Dict | ast.Call 
         commas.append(comma)
         at = comma + 1 if comma is not None else close
     return Bracket(text, module.region.source.newline, kind, start, close, items, commas, nodes)
+
+
+def _encloses(text: str, module: Module, node: ast.List | ast.Tuple | ast.Set, span: Span) -> bool:
+    """Tell whether the bracket at the start is the collection's own: `("a"), ("b")` has none."""
+    if text[span.start] != "(" or not node.elts:
+        return True
+    first = module.span(node.elts[0])
+    open_, at = 0, span.start
+    while at < first.start:
+        open_, at = open_ + 1, _skip(text, at + 1)
+    at = _skip(text, first.end)
+    while text.startswith(")", at):
+        open_, at = open_ - 1, _skip(text, at + 1)
+    return open_ > 0
 
 
 def _skip(text: str, at: int) -> int:

@@ -32,7 +32,7 @@ def resolve(text: str) -> Any:
     if text in _BOOLS:
         return _BOOLS[text]
     if text in _SPECIAL:
-        return float(text.lower().replace(".", ""))
+        return float(text.replace(".", ""))
     if text[0] not in "+-.0123456789":
         return text
     if _INT.match(text):
