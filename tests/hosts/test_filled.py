@@ -61,6 +61,16 @@ def test_values_of_a_configuration(start: str) -> None:
     }
 
 
+def test_words_of_a_program() -> None:
+    text = 'python - <<EOF\nimport subprocess\nsubprocess.run(["vllm", "serve", "$M", "--x=${N}k", "--y"])\nEOF\n'
+    (site,) = read(shell, text, "a.sh").sites
+    assert [(w.spelled(), w.literal, w.locked) for w in site.words] == [
+        ("$M", False, "written by the enclosing text"),
+        ("--x=${N}k", False, ""),
+        ("--y", True, ""),
+    ]
+
+
 def test_a_quoted_here_document_is_filled_by_nobody() -> None:
     (site,) = read(shell, "python - <<'EOF'\n" + CODE + "EOF\n", "a.sh").sites
     assert {e.key: e.value for e in site.entries}["dtype"] == "a$D"

@@ -29,9 +29,19 @@ def last(reading: Reading) -> Pin:
         ("FROM a\nENV V=0.11.0\nRUN pip install vllm[x]==${V}\n", "V", ("vllm[x]==", "0.11.0", ""), ""),
         ("FROM a\nARG C=cu129\nRUN pip install -i https://h/$C\n", "-i", ("https://h/", "cu129", ""), ""),
         ("FROM a\nARG V=v0.11.0\nRUN git clone -b $V https://github.com/x/vllm\n", "V", ("", "v0.11.0", ""), ""),
+        ("FROM a\nRUN pip install vllm==${V:-0.11.0}\n", "V", ("vllm==", "0.11.0", ""), ""),
+        ("FROM a\nARG C=cu129\nARG I=https://h/$C/x\nRUN pip install -i $I\n", "-i", ("https://h/", "cu129", "/x"), ""),
+        ("FROM a\nARG A=x\nRUN docker build --build-arg V=$A .\n", "V", ("", "V=$A", ""), ""),
         # A change of the value would change both places.
+        (
+            "FROM a\nARG V=0.11.0\nRUN pip install https://h/vllm-$V-cp38-$V.whl\n",
+            "V",
+            ("https://h/vllm-", "0.11.0", "-cp38-0.11.0.whl"),
+            ONCE,
+        ),
         ("ARG V=0.11.0\nFROM a/vllm:v$V-$V\n", "V", ("a/vllm:v", "0.11.0", "-0.11.0"), ONCE),
         # Part of it is not known.
+        ("FROM a\nARG V=0.11.0\nRUN pip install vllm==$V+cu$C\n", "", ("", "vllm==$V+cu$C", ""), ""),
         ("ARG V\nFROM a/vllm:v$V\n", "", ("", "a/vllm:v$V", ""), ""),
         ("ARG V=0.11.0\nARG X\nFROM $X/vllm:v$V\n", "", ("", "$X/vllm:v$V", ""), ""),
     ],

@@ -113,6 +113,7 @@ def test_no_edit_reaches_into_another_cell() -> None:
         assert edited(text, 0, 3, "x\ny") is None
         # The line end after a cell is none of its own.
         assert edited(text, 1, 2, "") is None
+        assert edited(text, 0, 2, "") == notebook(*(["", "b"] if cells[0] == "a" else [[""], ["b"]]))
         assert edited(text, 0, 2, "c\n") == notebook(*(["c", "b"] if cells[0] == "a" else [["c"], ["b"]]))
     empty = notebook([], ["b"])
     assert edited(empty, 0, 0, "x") is None

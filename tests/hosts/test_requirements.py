@@ -149,6 +149,8 @@ def frozen(*odd: str, count: int = 45) -> str:
         (frozen("# a comment", "", "--pre"), True),
         # Tools sort in ways of their own, and two names may well be the same.
         (frozen("package-04==1", "Package_04[x] @ https://h/p-1.whl"), True),
+        ("".join(f"p{'-_'[i % 2]}{i:02}==1\n" for i in range(45)), True),
+        (frozen("../x/package-05==1"), False),
         (frozen("zebra==1"), True),
         (frozen("zebra==1", "a==1", "zebra==1", "a==1", "zebra==1", "a==1"), False),
         (frozen("package-05>=1"), False),

@@ -384,7 +384,7 @@ def test_where_launches_stand(text: str, launches: list[list[str]]) -> None:
 
 def test_variables_reach_the_launches_below_their_table() -> None:
     text = (
-        'VLLM_A = "0"\n[env]\nVLLM_B = "1"\nlower = "x"\nVLLM_N = 3\n'
+        'VLLM_A = "0"\n[env]\nVLLM_B = "1"\nlower = "x"\nVLLM_b = "x"\nVLLM_N = 3\n'
         '[a]\nimage = "vllm/vllm-openai:v1"\nargs = ["--x"]\n[a.env]\nVLLM_C = "2"\n'
         '[a.b]\nimage = "vllm/vllm-openai:v2"\nargs = ["--y"]\n[a.b.vars]\nVLLM_D = "3"\n[c.env]\nVLLM_E = "4"\n'
     )
@@ -395,6 +395,13 @@ def test_variables_reach_the_launches_below_their_table() -> None:
     ]
     assert [v.name for v in reading.variables] == ["VLLM_E"]
     assert [p.text for p in reading.pins] == ["vllm/vllm-openai:v1", "vllm/vllm-openai:v2"]
+
+
+@pytest.mark.parametrize("command", ['"vllm serve m"', '["vllm serve m"]', '["vllm", "serve", "m"]'])
+def test_variables_reach_a_command_beside_their_table(command: str) -> None:
+    text = f'[tool.x]\nrun = {command}\n[tool.x.env]\nVLLM_A = "1"\n[tool.y.env]\nVLLM_B = "2"\n'
+    (site,) = read(toml, text, "x.toml").sites
+    assert [(v.name, v.only) for v in site.variables] == [("VLLM_A", True)]
 
 
 POETRY = '[tool.poetry.dependencies]\n  vllm = "0.11.0" # why\nz = "1"\n'

@@ -92,7 +92,9 @@ def test_a_list_that_a_template_prints_more_of_keeps_its_key(lines: list[str], k
     assert edited(text_of(X, *lines), removing("--x")) == left
 
 
-@pytest.mark.parametrize("key", ["    {{- toYaml .x | nindent 4 }}\n", "{{- toYaml .x | nindent 2 }}\n"])
+@pytest.mark.parametrize(
+    "key", ["    {{- toYaml .x | nindent 4 }}\n", "{{- toYaml .x | nindent 2 }}\n", "    {{- .x }}\n", "  {{- .x }}\n"]
+)
 def test_what_a_template_prints_beside_the_key_is_no_item(key: str) -> None:
     text = HEAD + "    args:\n      - --x\n" + key + "    tty: true\n"
     assert edited(text, removing("--x")) == HEAD + key + "    tty: true\n"
