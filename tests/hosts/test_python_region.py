@@ -7,6 +7,7 @@ import ast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vllm_migrate.hosts.python_commas import bracket_of
 from vllm_migrate.hosts.python_region import Given, StringRegion, string_region
 from vllm_migrate.hosts.python_source import parse
 from vllm_migrate.model import is_hole
@@ -84,3 +85,40 @@ def test_python_says_what_was_meant(text: str, data: st.DataObject) -> None:
         return
     after = region.source.with_edits([edit]).text
     assert said(after) == filled(region.text[:start] + new + region.text[end:], region.holes), after
+
+
+ITEMS = st.sampled_from(["'a b'", '"--c d"', "f'{n} --e'", "'--f'", "'g' 'h'", "n", "m + ' i'", "'it\\'s'"])
+
+
+@st.composite
+def joins(draw: st.DrawFn) -> tuple[str, str]:
+    """Draw a module that joins a list to the text `x`, and the text between two items."""
+    items = ["'vllm'", *draw(st.lists(ITEMS, min_size=1, max_size=4))]
+    joint = draw(st.sampled_from([" ", "\n", " \\\n"]))
+    shown = draw(
+        st.sampled_from([", ".join(items), "\n    " + ",\n    ".join(items) + ",\n", ",  # why\n    ".join(items) + "\n"])
+    )
+    return f"x = {joint!r}.join([{shown}])\n", joint
+
+
+@given(joins(), st.data())
+@settings(max_examples=300)
+def test_a_joined_list_says_what_was_meant(made: tuple[str, str], data: st.DataObject) -> None:
+    text, joint = made
+    module = parse(Region.whole(Source.of(text, "a.py")))
+    listed = next(n for n in ast.walk(module.tree) if isinstance(n, ast.List))
+    bracket = bracket_of(module, listed)
+    region = string_region(module, [Given(e, None, bracket, i) for i, e in enumerate(listed.elts)], joint)
+    assert region is not None and filled(region.text, region.holes) == said(text)
+    start = data.draw(st.integers(0, len(region.text)))
+    end = data.draw(st.integers(start, len(region.text)))
+    new = data.draw(st.sampled_from(["", "", "", "z", " --y "]))
+    edit = region.edit(start, end, new)
+    if edit is None:
+        return
+    after = region.source.with_edits([edit]).text
+    wanted = filled(region.text[:start] + new + region.text[end:], region.holes)
+    # Whole items go with what parted them from the next.
+    got = said(after)
+    assert isinstance(got, str)
+    assert [w for w in got.split() if w != "\\"] == [w for w in wanted.split() if w != "\\"], after

@@ -106,6 +106,10 @@ class StringRegion(Region):
             if place is None or not self.parts:
                 return None
             part = self.parts[self._part(start, at_end=start > 0 and self.text[start - 1] != "\n")]
+            if self.joint and start > part.end:
+                # Right behind a joint: at the start of the next item.
+                part = next((p for p in self.parts if p.start == start), part)
+                place = Span(part.literal.inner_start, part.literal.inner_start) if part.literal else place
             written = write_inside(new, part.literal, self.holes) if part.literal else None
             return None if written is None else Edit(place.start, place.end, written)
         return self._across(start, end, new)
@@ -138,12 +142,15 @@ class StringRegion(Region):
         return None
 
     def _trimmed(self, start: int, end: int) -> tuple[int, int]:
-        """Return a run without the joints at its ends."""
+        """Return a run without the joints at its ends, where another blank stands beside them."""
+        text, joint = self.text, self.joint
+        opens = start == 0 or text[start - 1].isspace()
+        closes = end == len(text) or text[end].isspace()
         for part in self.parts:
-            if start == part.end and self.text.startswith(self.joint, start) and part is not self.parts[-1]:
-                start += len(self.joint)
-            if end == part.start and part is not self.parts[0]:
-                end -= len(self.joint)
+            if closes and start == part.end and text.startswith(joint, start) and part is not self.parts[-1]:
+                start += len(joint)
+            if opens and end == part.start and part is not self.parts[0]:
+                end -= len(joint)
         return (start, end) if start < end else (end, end)
 
     def _elements(self, start: int, end: int) -> Edit | None:
@@ -227,7 +234,8 @@ class StringRegion(Region):
         up_start, up_end = self._up(start, at_end=False), self._up(end, at_end=True)
         if up_start is None or up_end is None:
             return None
-        if self.joint.strip(" ") and a.group != b.group:
+        blank = (self.text[:start] + new)[-1:].isspace() or self.text[end : end + 1].isspace()
+        if self.joint and a.group != b.group and (self.joint.strip(" ") or not blank):
             # Two lines become one: their texts move into one literal, for the joint would part them.
             merges = a.literal.style == b.literal.style
             return Edit(up_start, up_end, written) if merges else None

