@@ -96,7 +96,9 @@ def joins(draw: st.DrawFn) -> tuple[str, str]:
     items = ["'vllm'", *draw(st.lists(ITEMS, min_size=1, max_size=4))]
     joint = draw(st.sampled_from([" ", "\n", " \\\n"]))
     shown = draw(
-        st.sampled_from([", ".join(items), "\n    " + ",\n    ".join(items) + ",\n", ",  # why\n    ".join(items) + "\n"])
+        st.sampled_from(
+            [", ".join(items), "\n    " + ",\n    ".join(items) + ",\n", ",  # why\n    ".join(items) + "\n"]
+        )
     )
     return f"x = {joint!r}.join([{shown}])\n", joint
 
