@@ -31,7 +31,7 @@ def last(reading: Reading) -> Pin:
         ("FROM a\nARG V=v0.11.0\nRUN git clone -b $V https://github.com/x/vllm\n", "V", ("", "v0.11.0", ""), ""),
         ("FROM a\nRUN pip install vllm==${V:-0.11.0}\n", "V", ("vllm==", "0.11.0", ""), ""),
         ("FROM a\nARG C=cu129\nARG I=https://h/$C/x\nRUN pip install -i $I\n", "-i", ("https://h/", "cu129", "/x"), ""),
-        ("FROM a\nARG A=x\nRUN docker build --build-arg V=$A .\n", "V", ("", "V=$A", ""), ""),
+        ("FROM a\nARG A=0.11.0\nRUN docker build --build-arg V=$A .\n", "V", ("", "V=$A", ""), ""),
         # A change of the value would change both places.
         (
             "FROM a\nARG V=0.11.0\nRUN pip install https://h/vllm-$V-cp38-$V.whl\n",

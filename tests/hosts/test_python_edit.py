@@ -178,3 +178,12 @@ def test_a_new_setting_stands_last_but_before_what_is_spread(before: str, after:
 def test_what_cannot_be_written_in_python(text: str, change: Any, why: str | None) -> None:
     with pytest.raises(CannotRender, match=why):
         changed(HEAD + text, lambda r: [change(next(e for e in r.sites[0].entries if e.key == "x"))])
+
+
+def test_an_import_goes_with_its_last_use_and_no_other() -> None:
+    text = 'import json\nimport os\nfrom vllm import LLM\nos.environ["x"] = "4"\nLLM("m")\n'
+
+    def made(reading: Reading) -> list[Change]:
+        return [Remove(next(v for s in reading.sites for v in s.variables if v.name == "x"))]
+
+    assert changed(text, made) == 'import json\nfrom vllm import LLM\nLLM("m")\n'

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from python_helpers import without
 
 from vllm_migrate.hosts.python_commas import bracket_of
 from vllm_migrate.hosts.python_region import Given, StringRegion, string_region
@@ -124,3 +126,38 @@ def test_a_joined_list_says_what_was_meant(made: tuple[str, str], data: st.DataO
     got = said(after)
     assert isinstance(got, str)
     assert [w for w in got.split() if w != "\\"] == [w for w in wanted.split() if w != "\\"], after
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "after"),
+    [
+        ("x = r'g\\h '\n", 2, 4, None),
+        ("x = r'g\\h ' 'a b'\n", 2, 5, None),
+        ("x = r'g\\\\h ' 'a b'\n", 3, 6, "x = r'g\\\\' ' b'\n"),
+        ("x = r'g\\h ' + n\n", 2, 5, None),
+        ("x = '\\0' '1 b'\n", 0, 1, "x = '1 b'\n"),
+        ("x = '\\0a1'\n", 1, 2, None),
+    ],
+)
+def test_backslashes_that_would_come_to_mean_something_else(text: str, start: int, end: int, after: str | None) -> None:
+    region = region_of(text)
+    edit = region.edit(start, end, "")
+    assert (None if edit is None else region.source.with_edits([edit]).text) == after
+
+
+@pytest.mark.parametrize(
+    ("parts", "left"),
+    [
+        (['"vllm serve m "', '"--x"', '" 1 --y"'], ['"vllm serve m "', '"--y"']),
+        (['"vllm serve m "', '"--x 1 "', '"--y"'], ['"vllm serve m "', '"--y"']),
+        (['"vllm serve m"', '" --x 1"', '" --y"'], ['"vllm serve m"', '" --y"']),
+        (['"vllm serve m --y "', '"--x 1"'], ['"vllm serve m --y"']),
+        (['"vllm serve m "', 'f"--x {n} "', '"--y"'], ['"vllm serve m "', '"--y"']),
+        (['"vllm serve m --x "', 'f"{n} --y"'], ['"vllm serve m"', 'f" --y"']),
+    ],
+)
+def test_lines_of_a_text_go_whole(parts: list[str], left: list[str]) -> None:
+    def text_of(parts: list[str]) -> str:
+        return "import os\nos.system(\n" + "".join(f"    {part}\n" for part in parts) + ")\n"
+
+    assert without(text_of(parts), "--x") == text_of(left)

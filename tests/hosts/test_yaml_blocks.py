@@ -100,6 +100,25 @@ def test_what_a_template_prints_beside_the_key_is_no_item(key: str) -> None:
     assert edited(text, removing("--x")) == HEAD + key + "    tty: true\n"
 
 
+def test_an_action_at_the_left_prints_as_deep_as_it_says() -> None:
+    more = "{{- toYaml .x | nindent 6 }}\n    tty: true\n"
+    text = HEAD + "    args:\n      - --x\n" + more
+    assert edited(text, removing("--x")) == HEAD + "    args:\n" + more
+
+
+def test_what_a_template_prints_below_another_key_is_no_item() -> None:
+    more = "    env:\n      {{- toYaml .e | nindent 6 }}\n  - name: b\n    env:\n      {{- toYaml .e | nindent 6 }}\n"
+    assert edited(HEAD + "    args:\n    - --x\n" + more, removing("--x")) == HEAD + more
+    alone = "---\na:\n      {{- toYaml .e | nindent 6 }}\n"
+    text = "kind: Pod\nspec:\n  containers:\n  - image: vllm/vllm-openai:v1\n    args:\n    - --x\n"
+    assert edited(text + alone, removing("--x")) == text.replace("    args:\n    - --x\n", "") + alone
+
+
+def test_a_text_on_two_lines_with_values_of_the_template() -> None:
+    text = HEAD + "    command: [sh, -c]\n    args:\n    - vllm serve {{ .m }}\n      --x --y\n"
+    assert edited(text, removing("--x")) == text.replace("\n      --x --y", " --y")
+
+
 SCRIPT = HEAD + "    command: [sh, -c]\n    args:\n    - {header}\n"
 
 

@@ -50,6 +50,8 @@ def fixed(text: str, folder: Path) -> str | None:
         ),
         ('["--port=1"{{ range .a }}, {{ . | quote }}{{ end }}]', ["--port=1", "…"]),
         ("[--port={{ if .a }}1{{ else }}2{{ end }}, --model=m]", ["--port=…1…2…", "--model=m"]),
+        ('["--a=]", {{ if .a }}"--seed=2", {{ end }}"--model=m"]', ["--a=]", "--seed=2", "--model=m"]),
+        ("[--a=b c's, {{ if .a }}--seed=2, {{ end }}--model=m]", ["--a=b c's", "--seed=2", "--model=m"]),
         (
             '[{{- if .a }} "--seed=1", {{- else }} "--seed=2", {{- end }} "--port=1"]',
             ["--seed=1", "--seed=2", "--port=1"],
@@ -70,6 +72,9 @@ def test_what_stands_between_items_is_no_item(text: str, read: list[str]) -> Non
         ('["--port=1"{{ if .a }}, "--swap-space=4"{{ end }}]', '["--port=1"]'),
         ('["--port=1", {{ if .a }}"--swap-space=4"{{ end }}]', '["--port=1"]'),
         ('[{{ if .a }}"--swap-space", "{{ .a }}", {{ end }}"--port=1"]', '["--port=1"]'),
+        ('["--port=1" , {{ if .a }}"--swap-space=4"{{ end }}]', '["--port=1"]'),
+        ('["--port=1", {{ if .a }}"--swap-space=4"{{ end }}, "--model=m"]', '["--port=1", "--model=m"]'),
+        ('[{{ if .a }}"--swap-space=4"{{ end }}, "--model=m"]', '[ "--model=m"]'),
         (
             '[{{ if .a }}"--seed=1", "--swap-space=4",{{ end }} "--port=1"]',
             '[{{ if .a }}"--seed=1", {{ end }} "--port=1"]',

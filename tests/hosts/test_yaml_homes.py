@@ -205,6 +205,14 @@ def test_variables_come_and_change(around: str, items: str, plan: Plan, after: s
         json.loads(around % after)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("- A=${X}", "- A=${Y}"), ("A: ${X}", 'A: "${Y}"'), ("A: '${X}'", "A: '${Y}'")]
+)
+def test_another_run_time_part(old: str, new: str) -> None:
+    text = "services:\n  a:\n    image: vllm/vllm-openai:v1\n    command: --x\n    environment:\n      "
+    assert edited(text + old + "\n", lambda r: [Replace(first(r), "\ue000", ("${Y}",))]) == text + new + "\n"
+
+
 def test_what_is_not_given_here_is_not_written() -> None:
     text = POD % "\n    - name: A"
     with pytest.raises(CannotRender, match="the value is not given here"):

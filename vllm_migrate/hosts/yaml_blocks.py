@@ -74,16 +74,18 @@ def narrowed(mask: Mask, start: int, end: int) -> tuple[int, int]:
         start, end = above.start, below.end
 
 
-def prints_items(text: str, mask: Mask, node: Node) -> bool:
-    """Tell whether an action prints items or keys of a block collection, beside those that stand there."""
+def prints_items(text: str, mask: Mask, node: Node, end: int) -> bool:
+    """Tell whether an action prints items or keys of a block collection, beside those that stand there.
+
+    end: where the document ends that holds it.
+    """
     use = node.uses[0] if node.uses else None
     if use is None or use.holder is None or use.holder.kind != "mapping":
         return False
     key = use.holder.pairs[use.index].key
     column = key.start - line_start(text, key.start)
     dash = node.body - line_start(text, node.body)
-    end = _next_start(use, len(text))
-    for action in mask.within(key.end, end):
+    for action in mask.within(key.end, _next_start(use, end)):
         if not action.alone or action.control or action.start < key.end:
             continue
         raw = text[action.start : action.end]

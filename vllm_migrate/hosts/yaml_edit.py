@@ -124,10 +124,9 @@ class Document:
         for edit in edits:
             if self.mask.actions and not self.mask.whole(edit.start, edit.end):
                 raise CannotRender("the edit would touch a template action")
-            if self.mask.actions and edit.text and self.mask.within(edit.start, edit.end) and edit.start < edit.end:
-                kept = [self.text[a.start : a.end] for a in self.mask.within(edit.start, edit.end)]
-                if any(raw not in edit.text for raw in kept) and edit.text.strip():
-                    raise CannotRender("the edit would touch a template action")
+            held = self.mask.within(edit.start, edit.end) if edit.text.strip() else []
+            if any(self.text[a.start : a.end] not in edit.text for a in held):
+                raise CannotRender("the edit would touch a template action")
             if self.mask.actions and "{{" in self._foreign(edit):
                 raise CannotRender("the new text would be read as a template action")
             up = self.region.edit(edit.start, edit.end, edit.text)
@@ -160,7 +159,7 @@ class Document:
             gone = plan.removed.get(id(node), set())
             if not gone or len(gone) < len(node.children) or any(plan.inserted.get(id(node), {}).values()):
                 continue
-            if not node.flow and self.mask.actions and prints_items(self.text, self.mask, node):
+            if not node.flow and self.mask.actions and self._prints_items(node):
                 # A template prints more of it: what goes are the lines.
                 continue
             if id(node) in self.kept:
@@ -173,6 +172,10 @@ class Document:
                 raise CannotRender(f"nothing would be left of `{use.holder.pairs[use.index].name}:`")
             plan.remove(use.holder, use.index)
             waiting.append(use.holder)
+
+    def _prints_items(self, node: Node) -> bool:
+        after = [root.start for root in self.roots if root.start > node.start]
+        return prints_items(self.text, self.mask, node, min(after, default=len(self.text)))
 
     def _check_anchors(self, plan: Plan) -> None:
         """Refuse to take away an anchor that is used where it stays."""
@@ -231,7 +234,7 @@ class Document:
         at = node.body if index == 0 else node.items[index - 1].end
         if index:
             previous = node.items[index - 1].node
-            if previous.kind == "scalar" and previous.style in ("|", ">"):
+            if previous.style in ("|", ">"):
                 at = self.line_end(at)
         match = _DASH_GAP.match(self.mask.text, at)
         found = match.end() if match else at

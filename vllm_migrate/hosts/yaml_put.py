@@ -157,7 +157,7 @@ def _put_sequence(document: Document, plan: Plan, node: Node, old: list[Any], ne
 
 def _same(a: Any, b: Any) -> bool:
     """Compare values and all types in them: 1 is not true."""
-    return type(a) is type(b) and bool(a == b) and repr(a) == repr(b)
+    return type(a) is type(b) and repr(a) == repr(b)
 
 
 def put_key(document: Document, plan: Plan, pair: Pair, name: str) -> None:

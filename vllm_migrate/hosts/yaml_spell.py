@@ -130,7 +130,7 @@ def spell_value(value: Any, style: str = "", *, flow: bool, only_json: bool = Fa
         return spell_text(value, style, flow=flow, only_json=only_json)
     if isinstance(value, dict):
         inner = ", ".join(
-            f"{spell_text(str(k), '' if not only_json else chr(34), flow=True, only_json=only_json)}: "
+            f"{spell_text(str(k), '', flow=True, only_json=only_json)}: "
             + spell_value(v, style, flow=True, only_json=only_json)
             for k, v in value.items()
         )
