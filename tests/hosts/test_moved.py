@@ -40,6 +40,7 @@ def last(reading: Reading) -> Pin:
             ONCE,
         ),
         ("ARG V=0.11.0\nFROM a/vllm:v$V-$V\n", "V", ("a/vllm:v", "0.11.0", "-0.11.0"), ONCE),
+        ("FROM a\nARG A=0\nARG B=11.0\nRUN pip install vllm==$A.$B\n", "B", ("vllm==0.", "11.0", ""), ""),
         # Part of it is not known.
         ("FROM a\nARG V=0.11.0\nRUN pip install vllm==$V+cu$C\n", "", ("", "vllm==$V+cu$C", ""), ""),
         ("ARG V\nFROM a/vllm:v$V\n", "", ("", "a/vllm:v$V", ""), ""),

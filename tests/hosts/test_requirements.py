@@ -152,6 +152,7 @@ def frozen(*odd: str, count: int = 45) -> str:
         ("".join(f"p{'-_'[i % 2]}{i:02}==1\n" for i in range(45)), True),
         (frozen("../x/package-05==1"), False),
         (frozen("zebra==1"), True),
+        (frozen("zebra==1", "a==1", "zebra==1"), True),
         (frozen("zebra==1", "a==1", "zebra==1", "a==1", "zebra==1", "a==1"), False),
         (frozen("package-05>=1"), False),
         (frozen("package-05"), False),
@@ -188,6 +189,7 @@ def test_a_file_says_in_its_first_lines_that_it_is_compiled(before: int, told: b
         ("vllm==1 --config-settings=x\n", [("requirement", "vllm==1")], []),
         ("vllm==1 \\\n", [("requirement", "vllm==1")], []),
         ("# vllm==1 \\\nray==2\n", [("requirement", "ray==2")], []),
+        ("  # vllm==1 \\\nray==2\n", [("requirement", "ray==2")], []),
         ("vllm==1\rray==2\r", [("requirement", "vllm==1"), ("requirement", "ray==2")], []),
     ],
 )

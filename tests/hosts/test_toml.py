@@ -464,6 +464,25 @@ def test_a_version_is_written_in_the_quotes_it_has(text: str, name: str, new: st
         tomllib.loads(after)
 
 
+@pytest.mark.parametrize(
+    ("text", "name", "after"),
+    [
+        (POETRY, "vllm", '[tool.poetry.dependencies]\nz = "1"\n'),
+        ('[packages]\nvllm = "*"\n\n[x]\n', "vllm", "[packages]\n\n[x]\n"),
+        ('[tool.poetry.dependencies]\nvllm = {version = "1"}\n', "vllm", None),
+        ('[tool.uv]\ntorch-backend = "cu129"\n', "", None),
+    ],
+)
+def test_a_package_goes_with_its_line(text: str, name: str, after: str | None) -> None:
+    reading = read(toml, text, "Pipfile" if text.startswith("[packages]") else "pyproject.toml")
+    change = Remove(named(name)(reading))
+    if after is None:
+        with pytest.raises(CannotRender, match="only a line of its own"):
+            render(reading, text, [change])
+    else:
+        assert render(reading, text, [change]) == after
+
+
 LIST = "[tool.x]\ncmd = ['vllm', 'serve', 'm', '--x']\n"
 TEXTS = "[tool.x]\ncmd = [\"vllm\", \"serve\", 'm', '''--x''']\n"
 

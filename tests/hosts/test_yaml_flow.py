@@ -89,6 +89,10 @@ def test_what_stands_between_items_is_no_item(text: str, read: list[str]) -> Non
         ),
         ('["--port=1", {{ if .a }}"--swap-space=4", {{ else }}"--seed=1", {{ end }}"--model=m"]', None),
         (
+            '["--port=1", {{ if .a }}"--seed=1", {{ else }}"--swap-space=4", {{ end }}"--model=m"]',
+            '["--port=1", {{ if .a }}"--seed=1", {{ end }}"--model=m"]',
+        ),
+        (
             "[\n  --port=1,\n  {{- if .a }}\n  --swap-space=4,\n  {{- end }}\n  --model=m,\n  ]",
             "[\n  --port=1,\n  --model=m,\n  ]",
         ),

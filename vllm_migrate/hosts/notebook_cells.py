@@ -77,10 +77,11 @@ class CellsRegion(Region):
             if not final:
                 return Edit(first.inner_start - 1, lines[j + 1].inner_start - 1, "")
             if i > 0 and text[lines[i - 1].end - 1 : lines[i - 1].end] == "\n":
-                above = self._up(lines[i - 1].end - 1, at_end=lines[i - 1].end - 1 > lines[i - 1].start)
+                above = self._up(lines[i - 1].end - 1, at_end=False)
                 return None if above is None else Edit(above, last.inner_end, "")
             return Edit(first.inner_start, last.inner_end, "")
-        joins = to_end and not final and text[end - 1] == "\n" and not new.endswith("\n")
+        # What is alike at the ends is no part of the change: the new text has no line end there.
+        joins = to_end and not final and text[end - 1] == "\n"
         a = self._place(first, start)
         b = lines[j + 1].inner_start if joins else self._place(last, end)
         if a is None or b is None:

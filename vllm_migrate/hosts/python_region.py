@@ -191,7 +191,7 @@ class StringRegion(Region):
         if group[0] == first and group[-1] == last:
             statement = parts[first].given.statement
             return statement_edit(self.module, statement) if statement is not None else None
-        text = self.parent.text if self.parent else self.source.text
+        text = self.module.text
         a, b = parts[first].span, parts[last].span
         line = line_start(text, a.start)
         stop = b.end
@@ -239,7 +239,7 @@ class StringRegion(Region):
             # Two lines become one: their texts move into one literal, for the joint would part them.
             merges = a.literal.style == b.literal.style
             return Edit(up_start, up_end, written) if merges else None
-        text = self.parent.text if self.parent else self.source.text
+        text = self.module.text
         if (start > a.start or written) and _holds_quote(text, a.literal, up_start, written):
             return None
         if end == b.end and (start > a.start or written) and b.group == a.group:
@@ -280,7 +280,7 @@ class StringRegion(Region):
             return Edit(up_start, b.span.end, a.literal.quote)
         if a.literal is None and b.literal is not None and start == a.start:
             up_end = self._up(end, at_end=True)
-            text = self.parent.text if self.parent else self.source.text
+            text = self.module.text
             if up_end is None:
                 return None
             return Edit(a.span.start, up_end, text[b.span.start : b.literal.inner_start])

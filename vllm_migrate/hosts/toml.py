@@ -224,8 +224,7 @@ class _Reader:
             self.out.pins.append(pin)
 
     def _array(self, array: Node) -> ListContainer:
-        quotes = [item.quote for item in array.items if item.kind == "string"]
-        usual = quotes[0] if quotes and len(quotes[0]) == 1 else '"'
+        usual = next((item.quote for item in array.items if item.kind == "string"), "")
 
         def quote(text: str, holes: Sequence[str], old: str) -> str | None:
             style = "'" if old.startswith("'") or (not old and usual == "'") else '"'

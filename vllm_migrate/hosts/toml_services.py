@@ -67,7 +67,7 @@ class EnvTable:
         text = self.region.text
         at = line_start(text, first)
         above = line_start(text, max(at - 2, 0)) if at else 0
-        return above if re.match(r"[ \t]*\[[^\[\]]+\][ \t]*\r?$", text[above:at].rstrip("\n")) else None
+        return above if re.match(r"[ \t]*\[[^\[\]]+\][ \t]*\r?$", text[above:at]) else None
 
     def _insert(self, change: InsertVariable) -> Edit:
         entry = self.entries.get(id(change.after)) or list(self.entries.values())[-1]
