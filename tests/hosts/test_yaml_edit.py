@@ -692,6 +692,7 @@ VALUES = [
     ('k: ["1", b]\nz: 1\n', ["1", "b", "d"], 'k: ["1", b, d]\nz: 1\n'),
     ("k: ['', b]\nz: 1\n", ["", "b", "d"], "k: ['', b, d]\nz: 1\n"),
     ("k: [1, 2, '3']\nz: 1\n", [1, 2, "3", "x"], "k: [1, 2, '3', x]\nz: 1\n"),
+    ("k:\n  a: &d 1\n  b: *d\n  c: 2\nz: 1\n", {"c": 2}, "k:\n  c: 2\nz: 1\n"),
     ("k:\n  - a\nz: 1\n", ["a", "x,y"], "k:\n  - a\n  - x,y\nz: 1\n"),
     (
         "k:\n    a: 1\nz: 1\n",
@@ -785,6 +786,7 @@ def test_a_number_is_not_a_switch(value: list[Any], after: str) -> None:
         ("d: &d 3\nk:\n  a: *d\n", {"a": 2}, "the value stands elsewhere, behind an alias"),
         ("d: &d 3\nk:\n  a: *d\n", {"c": 2}, "the value stands elsewhere, behind an alias"),
         ("k:\n  - - 1\n", ["x"], "cannot be written anew here"),
+        ("k:\n  a: &d 1\n  b: *d\n", {"b": 1}, "the anchor &d is used elsewhere"),
         ("k:\n  - a: 1\n", ["x"], "cannot be written anew here"),
     ],
 )

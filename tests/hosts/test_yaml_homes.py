@@ -43,7 +43,13 @@ def before(old: str, *new: str) -> Plan:
     return lambda r: [InsertWords(word(r, old).container, list(new), before=word(r, old))]
 
 
+def swapped(reading: Reading) -> list[Change]:
+    p, q = word(reading, "--p"), word(reading, "--q")
+    return [Remove(p), Remove(q), InsertWords(p.container, ["--n", "1"], after=p)]
+
+
 ARGS = "kind: Pod\nspec:\n  containers:\n  - image: vllm/vllm-openai:v1\n    args:%s\n    tty: true\n"
+BLOCK = "\n    - --p\n    - >-\n      4%s"
 LINES = "\n    - --p\n    - |-\n      4%s"
 FOLDED = '\n    - --p\n    - "a\\\n      b"%s'
 PAIRS = "\n  - --a 1\n  - --b c"
@@ -75,7 +81,12 @@ VALUES = "engine: vllm\nextraArgs:%s\n"
         (ARGS, " [--p, --q]", before("--q", "--x", "1"), ' [--p, --x, "1", --q]'),
         (ARGS, "\n    - --p\n    - --q", before("--p", "--x", "1"), '\n    - --x\n    - "1"\n    - --p\n    - --q'),
         (ARGS, "\n    -   --p\n    -   --q", before("--q", "--x"), "\n    -   --p\n    -   --x\n    -   --q"),
+        # In the place of what goes.
+        (ARGS, "\n    - --p # c\n    - --q # d\n    - --r", swapped, '\n    - --n # c\n    - "1" # d\n    - --r'),
+        (ARGS, "\n    - --p # c\n    - --q # d", swapped, '\n    - --n # c\n    - "1" # d'),
+        (ARGS, " [--p, --q, --r]", swapped, ' [--n, "1", --r]'),
         # Behind an item of several lines.
+        (ARGS, BLOCK % "\n    - --q", before("--q", "--x"), BLOCK % "\n    - --x\n    - --q"),
         (ARGS, LINES % "\n    - --q", before("--q", "--x"), LINES % "\n    - --x\n    - --q"),
         (ARGS, FOLDED % "\n    - --q", before("--q", "--x"), FOLDED % "\n    - --x\n    - --q"),
         (

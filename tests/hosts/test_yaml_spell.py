@@ -145,6 +145,7 @@ def test_nested_values_stand_in_blocks() -> None:
         "  f: {}",
         "  g: []",
     ]
+    assert yaml_spell.keyed_lines("a,b", ["c,d", {"e,f": 1}], 2) == ["a,b:", "  - c,d", "  - e,f: 1"]
     assert yaml_spell.keyed_lines("k", "v", 2, '"') == ['k: "v"']
     assert yaml_spell.block_lines("v", 2) is None
 

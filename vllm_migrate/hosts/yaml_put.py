@@ -180,15 +180,9 @@ def pair_lines(document: Document, node: Node, key: str, value: Any) -> list[str
 
 def sample_style(node: Node) -> str:
     """Return the quotes that most scalars of a collection have, "" for none."""
-    styles = [u.node.style for u in node.children if u.node.kind == "scalar" and u.node.style in ("", "'", '"')]
-    texts = [
-        u.node.style
-        for u in node.children
-        if u.node.kind == "scalar"
-        and u.node.style in ("", "'", '"')
-        and u.node.text
-        and yaml_spell.is_text(u.node.text)
-    ]
+    scalars = [u.node for u in node.children if u.node.style in ("", "'", '"')]
+    styles = [scalar.style for scalar in scalars]
+    texts = [scalar.style for scalar in scalars if scalar.text and yaml_spell.is_text(scalar.text)]
     chosen = texts or styles
     return max(sorted(set(chosen)), key=chosen.count) if chosen else ""
 
