@@ -96,10 +96,11 @@ def prove(
     if after.text == source.text:
         raise NotProved("the changes change nothing")
     reading = read(after)
-    old = Counter(p.message for p in before.problems if p.kind == "syntax")
-    new = Counter(p.message for p in reading.problems if p.kind == "syntax")
-    if sum(new.values()) > sum(old.values()):
-        raise NotProved(f"the edited text would not parse: {next(iter(new - old), 'syntax error')}")
+    for kind in ("syntax", "doubt"):
+        old = Counter(p.message for p in before.problems if p.kind == kind)
+        new = Counter(p.message for p in reading.problems if p.kind == kind)
+        if sum(new.values()) > sum(old.values()):
+            raise NotProved(f"the edited text would not parse: {next(iter(new - old), 'syntax error')}")
     if verify is not None:
         message = verify(after, spans_after(edits))
         if message:
