@@ -135,6 +135,39 @@ def test_requirements(before: str, after: str, tmp_path: Path) -> None:
     assert judged(tmp_path, "requirements.txt", before + "\n")[0] == after + "\n"
 
 
+INDEX = "--extra-index-url https://wheels.vllm.ai/rocm{}\nvllm=={}\n"
+TORCH = "--index-url https://download.pytorch.org/whl/{}\nvllm=={}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        *[
+            (f"vllm==0.33.0\ntorch{old}\n", f"vllm==0.33.0\ntorch{new}\n")
+            for old, new in [
+                ("==2.13.0", "==2.14.0"),
+                ("===2.13.0", "===2.14.0"),
+                (" == 2.13.0", " == 2.14.0"),
+                (">=2.10,<2.14", "==2.14.0"),
+                ("~=2.13.0", "==2.14.0"),
+                ("<2.14", "==2.14.0"),
+                (">=2.10", ">=2.10"),
+                ("==2.14.0", "==2.14.0"),
+            ]
+        ],
+        ("vllm==0.33.0\ntransformers<5\n", "vllm==0.33.0\ntransformers>=5.16.1,<5.21.0\n"),
+        ("vllm==0.33.0\ntransformers >= 4, < 5\n", "vllm==0.33.0\ntransformers >= 5.16.1, < 5.21.0\n"),
+        (TORCH.format("cu129", "0.31.0"), TORCH.format("cu130", "0.33.0")),
+        (TORCH.format("cpu", "0.31.0"), TORCH.format("cpu", "0.33.0")),
+        (INDEX.format("/0.31.0/rocm721", "0.31.0"), INDEX.format("/0.33.0/rocm72", "0.33.0")),
+        (INDEX.format("/", "0.31.0"), INDEX.format("/0.33.0/rocm72/", "0.33.0")),
+        (INDEX.format("", "0.31.0"), INDEX.format("/0.33.0/rocm72", "0.33.0")),
+    ],
+)
+def test_requirements_that_go_together(before: str, after: str, tmp_path: Path) -> None:
+    assert judged(tmp_path, "requirements.txt", before)[0] == after
+
+
 COMPOSE = "services:\n  a:\n    image: {}\n    command: --model m\n"
 
 
