@@ -273,7 +273,7 @@ def _fix(ctx: SiteContext, group: Sequence[Answer]) -> Fix:
     return Fix(
         safety=safety,
         description=_describe(group),
-        changes=_unique(changes),
+        changes=changes,
         why="; ".join(dict.fromkeys(a.why for a in group if a.why and a.safety == "unsafe")),
         needs=[_need(r) for a in group for r in a.results if not r.drop],
     )
@@ -299,18 +299,6 @@ def _one_condition(group: Sequence[Answer], changes: Sequence[Change], *, in_pla
 
 def _need(result: Result) -> tuple[str, str]:
     return ("variables", result.variable) if result.variable else ("options", result.name)
-
-
-def _unique(changes: list[Change]) -> list[Change]:
-    out: list[Change] = []
-    removed: set[int] = set()
-    for change in changes:
-        if isinstance(change, Remove):
-            if id(change.item) in removed:
-                continue
-            removed.add(id(change.item))
-        out.append(change)
-    return out
 
 
 def _describe(group: Sequence[Answer]) -> str:
@@ -498,7 +486,7 @@ def option_words(ctx: SiteContext, name: str, value: Any, *, glued: bool = False
     """Return the words that spell an option on a command line. Raises NoFix where it has no such form."""
     head = name.partition(".")[0]
     attrs = ctx.target.option(head).attrs if "." not in name else {}
-    if "." not in name and attrs.get("nargs") == 0:
+    if attrs.get("nargs") == 0:
         wanted = truthy(value)
         if wanted is None:
             raise NoFix(f"{name} takes no value")
