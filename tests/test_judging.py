@@ -118,6 +118,33 @@ def test_what_only_a_launch_that_runs_would_be_told_is_not_told_of_an_example(te
     assert bool(told) == ("serve m --port" not in text)
 
 
+LATEST = "vllm/vllm-openai:latest is CUDA 13.0 from 0.20.0 on; it was CUDA 12.8 in 0.10.0"
+
+
+@pytest.mark.parametrize(
+    ("image", "from_", "said"),
+    [
+        ("vllm/vllm-openai:latest", "0.10.0", LATEST),
+        ("vllm/vllm-openai", "0.10.0", LATEST),
+        (
+            "vllm/vllm-openai-rocm:latest",
+            "0.30.0",
+            "vllm/vllm-openai-rocm:latest is ROCm 10.0 from 0.33.0 on; it was 7.2.3 in 0.30.0",
+        ),
+        ("vllm/vllm-openai:latest", "0.31.0", ""),
+        ("vllm/vllm-openai:latest", None, ""),
+        ("vllm/vllm-openai:nightly-0123456789abcdef0123456789abcdef01234567", "0.10.0", ""),
+    ],
+)
+def test_what_moves_with_the_newest_release_is_told_to_who_says_where_it_comes_from(
+    image: str, from_: str | None, said: str, tmp_path: Path
+) -> None:
+    compose = f"services:\n  a:\n    image: {image}\n    command: --model m\n"
+    files = {"c.yaml": compose, "requirements.txt": "vllm==0.10.0\n"}
+    report = judged(tmp_path, files, Config(to=("0.33.0",), from_=from_, ignore=("VM109", "VM502", "VM505")))
+    assert [f.message for f in report.findings()] == ([said] if said else [])
+
+
 SERVING = "option.rolling_batch=vllm\noption.{}\n"
 
 

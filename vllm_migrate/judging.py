@@ -130,7 +130,8 @@ def judge(
         if hasattr(module, "judge_file"):
             out.findings += module.judge_file(common)
     for pin in reading.pins:
-        _pin(subject, pin, version, nearest.device)
+        # A tag that moves does not stand where a pin beside it stands.
+        _pin(subject, pin, from_ if moving(pin) else version, nearest.device)
     if any(f.severity == "info" and f.code == "VM003" for f in out.findings) and len(out.findings) == 1:
         # That a file is generated only matters where something in it would have to change.
         out.findings.clear()
@@ -285,9 +286,6 @@ def _pin(subject: _Subject, pin: Pin, nearest: str | None, device: str) -> None:
     if subject.examples and said is not None and said.version:
         wanted = None
     version = said.version if said is not None and said.version else nearest
-    if moving(pin):
-        # A tag that moves does not stand where a pin beside it stands.
-        version = None
     target, _ = _target(data, wanted, None if said is not None and said.version else version)
     if wanted is None and said is not None and said.version:
         target = _release(data, said.version) or target
