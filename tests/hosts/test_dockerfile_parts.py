@@ -110,6 +110,26 @@ def test_a_variable_keeps_its_quotes(line: str, after: str) -> None:
     assert item.value_span is not None and text[item.value_span.start : item.value_span.end].strip("'\"") in ("1", "$B")
 
 
+@pytest.mark.parametrize(
+    ("head", "stage", "whole"),
+    [
+        ("ARG V=0.9.0\n", "ARG V\nRUN pip install vllm==$V\n", "vllm==0.9.0"),
+        ("ARG V=0.9.0\n", "RUN pip install vllm==$V\n", "vllm==\ue000"),
+        ("", "ARG V=0.9.0\nRUN pip install vllm==${V}\n", "vllm==0.9.0"),
+        ("", "ENV V=0.9.0\nARG V=0.8.0\nRUN pip install vllm==$V\n", "vllm==0.9.0"),
+        ("", "ARG V=0.8.0\nENV V=0.9.0\nRUN pip install vllm==$V\n", "vllm==0.9.0"),
+    ],
+)
+def test_a_build_argument_is_known_where_it_is_declared(head: str, stage: str, whole: str) -> None:
+    assert [p.whole for p in read(dockerfile, f"{head}FROM a:1\n{stage}").pins][1:] == [whole]
+
+
+def test_an_image_put_together_of_arguments_is_known() -> None:
+    text = 'ARG N=openai\nARG V=v0.9.0\nFROM vllm/vllm-${N}:${V}\nCMD ["--a"]\n'
+    found = read(dockerfile, text)
+    assert words(found) == ["--a"] and found.pins[0].whole == "vllm/vllm-openai:v0.9.0"
+
+
 def test_launches_of_a_stage_are_told_once() -> None:
     text = SERVER + "ENV A=1\nRUN vllm serve m --x 1\nCMD --y 2\nCMD vllm serve n\n"
     found = read(dockerfile, text)

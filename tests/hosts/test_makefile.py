@@ -140,6 +140,7 @@ def test_the_version_of_an_image_is_where_its_variable_is_given(text: str, path:
     [
         ("TAG = v0.9.0\nTAG = v0.8.0\n", "Makefile"),
         ("TAG = v0.9.0\nTAG += -x\n", "Makefile"),
+        ("TAG = v0.9.0\\\n  -x\n", "Makefile"),
         ("tag := f()\n", "justfile"),
         ("tag := 'a' + 'b'\n", "justfile"),
     ],
@@ -161,6 +162,7 @@ def test_a_variable_that_is_not_sure_gives_no_version(head: str, path: str) -> N
         ("A = \\\n  --x 4 \\\n  --y\nall:\n\tvllm serve m ${A} --z\n", "Makefile", ["m", "--x", "4", "--y", "--z"]),
         ("A = --x 4 # why\nall:\n\tvllm serve m $(A)\n", "Makefile", ["m", "${A}"]),
         ("A = --x 4\nA += --y\nall:\n\tvllm serve m $(A)\n", "Makefile", ["m", "${A}"]),
+        ("A = x\nA += --y\nall:\n\tvllm serve m $(A)\n", "Makefile", ["m", "${A}"]),
         ("A = x 4\nall:\n\tvllm serve m $(A)\n", "Makefile", ["m", "${A}"]),
         ("a := f()\nb := '--x 4'  \nall:\n  vllm serve m {{ b }}\n", "justfile", ["m", "--x", "4"]),
         ('b := "--x 4"\nall:\n  @vllm serve m {{b}}\n', "justfile", ["m", "--x", "4"]),
@@ -188,6 +190,7 @@ def test_options_that_something_else_uses_stay() -> None:
     [
         ("vllm serve $(or $(A),\\\n\t$(B)) --x $$Y", ["${_part_0}", "--x", "$Y"]),
         ("vllm serve $(M) \\\n\t\t--x $(M)/$$Y \\\n\t--z", ["${M}", "--x", "${M}/$Y", "--z"]),
+        ("vllm serve m --x $$Y --z $$Z $(M)", ["m", "--x", "$Y", "--z", "$Z", "${M}"]),
         ("-@ vllm serve m", ["m"]),
         ("+vllm serve m", ["m"]),
         ("vllm serve m $@ $< $${@}", ["m", "${_part_0}", "${_part_1}", "${@}"]),
@@ -236,7 +239,7 @@ def test_recipes_of_just(recipe: str, said: list[str], after: str) -> None:
 @pytest.mark.parametrize(
     ("line", "path", "value"),
     [
-        ("export A = 1  # why", "Makefile", "1"),
+        ("export A = 1  # why # why", "Makefile", "1"),
         ("export A := $(B)", "Makefile", None),
         ("export A := '1' ", "justfile", "1"),
         ("export A := b + '1'", "justfile", None),

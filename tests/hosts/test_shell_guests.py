@@ -184,3 +184,12 @@ def test_words_are_added_as_their_neighbours_stand(text: str, beside: str, added
 def test_statements_that_nothing_is_left_of(text: str, gone: list[str], after: str) -> None:
     found = read(shell, text, "run.sh")
     assert render(found, text, [Remove(word(found, w)) for w in gone]) == after
+
+
+def test_two_changes_of_one_word_must_agree() -> None:
+    text = "vllm serve m --a 1\n"
+    found = read(shell, text, "run.sh")
+    item = word(found, "1")
+    assert render(found, text, [Replace(item, "2"), Replace(item, "2")]) == "vllm serve m --a 2\n"
+    with pytest.raises(CannotRender):
+        render(found, text, [Replace(item, "2"), Replace(item, "3")])

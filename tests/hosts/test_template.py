@@ -136,7 +136,7 @@ def test_other_templates_hold_nothing(text: str) -> None:
 
 
 def test_a_first_line_tells_what_a_template_gives() -> None:
-    assert pins(read(template, HEAD + "pip install vllm==0.9.0\n", "start.j2")) == ["vllm==0.9.0"]
+    assert pins(read(template, HEAD + "set -e\npip install vllm==0.9.0\n", "start.j2")) == ["vllm==0.9.0"]
 
 
 def test_a_template_of_nothing_but_actions() -> None:

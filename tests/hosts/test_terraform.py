@@ -6,7 +6,7 @@ import pytest
 from small_hosts import check_identity, env, pins, read, render, words
 
 from vllm_migrate.hosts import terraform
-from vllm_migrate.model import CannotRender, InsertVariable, Reading, Remove, Rename, Replace, fill
+from vllm_migrate.model import CannotRender, InsertVariable, InsertWords, Reading, Remove, Rename, Replace, fill
 
 
 def of(text: str, path: str = "main.tf") -> Reading:
@@ -431,3 +431,12 @@ def test_a_here_document_may_hold_variables_alone() -> None:
     assert [v.name for v in of("x = <<EOT\nexport VLLM_X=1\nEOT\n").variables] == ["VLLM_X"]
     assert of('x = "export VLLM_X=1"\n').variables == []
     assert [p.kind for p in of("# vllm\nx = [\n").problems] == ["syntax"]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_new_line_is_indented_like_its_here_document(newline: str) -> None:
+    text = "x = <<-EOT\n    vllm serve m \\\n      --a 1\n  EOT\n".replace("\n", newline)
+    found = of(text)
+    item = found.sites[0].words[-1]
+    after = render(found, text, [InsertWords(item.container, ["--b"], after=item)])
+    assert after == text.replace("--a 1", f"--a 1 \\{newline}      --b")

@@ -273,7 +273,7 @@ def test_scripts_in_quotes_are_written_as_systemd_reads_them(script: str, said: 
 @pytest.mark.parametrize(
     ("script", "new", "written"),
     [
-        ("'vllm serve m --x \"4\" --y $$'", "5%", "'vllm serve m --x \"5%%\" --y $$'"),
+        ("'vllm serve m --x \"4\" --y $$%%'", "5%", "'vllm serve m --x \"5%%\" --y $$%%'"),
         ('"vllm serve m --x \\"4\\" --y %%"', 'a "b"', '"vllm serve m --x \'a \\"b\\"\' --y %%"'),
         ('"vllm serve m --x 4 --y %(ENV_Y)s"', "$Z", "\"vllm serve m --x '$Z' --y %(ENV_Y)s\""),
     ],

@@ -184,9 +184,9 @@ class _Reader:
         stage = self._stage()
         if match is not None:
             name = match[1]
-            known = {s.name for s in self.stages if s.name} | {str(s.index) for s in self.stages}
             span = logical.to_parent(*match.span(1))
-            if name.lower() not in known and span is not None and re.search(r"[:/$]", name):
+            # The name of a stage holds none of these.
+            if span is not None and re.search(r"[:/$]", name):
                 scope = {**self.globals, **stage.scope}
                 self.out.pins.append(self._image_pin(name, span, scope, stage.owner, None))
         for heredoc in instruction.heredocs:

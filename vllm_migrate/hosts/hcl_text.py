@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from vllm_migrate.hosts.hcl_scan import Bit, Node, bits, written
 from vllm_migrate.hosts.shown import Mark, Names, lines_of, lines_region
-from vllm_migrate.model import is_hole
+from vllm_migrate.model import fill
 from vllm_migrate.text import Piece, Region, Span
 
 
@@ -93,15 +93,7 @@ def string_bits(text: str, node: Node) -> list[Bit]:
 
 def inner(text: str, holes: Sequence[str], old: str) -> str | None:
     """Write text between the quotes of a string."""
-    out: list[str] = []
-    plain = ""
-    for char in text:
-        if is_hole(char) and ord(char) - 0xE000 < len(holes):
-            out += [written(plain, True), holes[ord(char) - 0xE000]]
-            plain = ""
-        else:
-            plain += char
-    return "".join([*out, written(plain, True)])
+    return fill(written(text, True), holes)
 
 
 def quoted(text: str, holes: Sequence[str], old: str) -> str | None:

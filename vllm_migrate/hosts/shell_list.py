@@ -28,6 +28,7 @@ from vllm_migrate.model import (
     Rename,
     Replace,
     Word,
+    fill,
     is_hole,
 )
 from vllm_migrate.text import Edit, Region
@@ -409,7 +410,7 @@ def _split_only(text: str, holes: Sequence[str]) -> str:
     """Spell a word for a string that an unquoted expansion splits: no quotes help there."""
     if re.search(r"[\s*?\[\\$`]", text) or not text:
         raise CannotRender("a variable that the shell only splits at blanks cannot hold this value")
-    return "".join(holes[ord(c) - 0xE000] if is_hole(c) and ord(c) - 0xE000 < len(holes) else c for c in text)
+    return fill(text, holes)
 
 
 def _runs(indices: Sequence[int]) -> list[tuple[int, int]]:
