@@ -96,3 +96,21 @@ def test_other_devices_have_variables_of_their_own(
 
 def test_a_release_without_the_option_is_not_told_of_it(tmp_path: Path) -> None:
     assert judged(tmp_path, "CUDA_VISIBLE_DEVICES=0 vllm serve m\n", "0.20.0")[2] == []
+
+
+PROGRAM = "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0,1'\nfrom vllm import LLM\nllm = LLM({})\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "after"),
+    [
+        ("'m', tensor_parallel_size=2", "'m', tensor_parallel_size=2, device_ids=[0, 1]"),
+        ("tensor_parallel_size=2, **more", "tensor_parallel_size=2, device_ids=[0, 1], **more"),
+    ],
+)
+def test_a_program_gives_the_keyword(given: str, after: str, tmp_path: Path) -> None:
+    text = PROGRAM.format(given)
+    (result,) = run_text("run.py", text.encode(), tmp_path, Config(to=("0.33.0",), fix=True, unsafe_fixes=True)).files
+    assert [f.replacement for f in result.findings if f.code == "VM204"] == ["device_ids"]
+    assert result.fixed is not None
+    assert result.fixed.text == f"from vllm import LLM\nllm = LLM({after})\n"

@@ -92,6 +92,43 @@ def test_a_variable_that_others_may_read_needs_a_person(text: str, after: str, s
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "withheld"),
+    [
+        ("VLLM_TRITON_ATTN_USE_TD=1", "VLLM_TRITON_USE_TD=1", ""),
+        ("VLLM_KIMI_K3_GEMM_RS=${A}", "VLLM_ENABLE_GEMM_RS=${A}", ""),
+        ("VLLM_USE_TRTLLM_FP4_GEMM=1", "VLLM_NVFP4_GEMM_BACKEND=flashinfer-trtllm", ""),
+        ("VLLM_USE_TRTLLM_FP4_GEMM=0", "", ""),
+        ("VLLM_FLOAT32_MATMUL_PRECISION=ieee", "VLLM_FLOAT32_MATMUL_PRECISION=highest", ""),
+        ("VLLM_FLOAT32_MATMUL_PRECISION=high", "VLLM_FLOAT32_MATMUL_PRECISION=high", None),
+        ("VLLM_RPC_TIMEOUT=1", "", ""),
+        (
+            "VLLM_USE_TRTLLM_FP4_GEMM=$X",
+            "VLLM_USE_TRTLLM_FP4_GEMM=$X",
+            "what replaces it depends on a value only known at run time",
+        ),
+        (
+            "VLLM_ATTENTION_BACKEND=FLASH_ATTN",
+            "VLLM_ATTENTION_BACKEND=FLASH_ATTN",
+            "the launch that reads it is not in this file: give it --attention-backend there",
+        ),
+    ],
+)
+def test_variables_that_no_launch_here_reads(before: str, after: str, withheld: str | None, tmp_path: Path) -> None:
+    text, found = judged(tmp_path, "vllm.env", f"A=1\n{before}\nB=2\n")
+    assert text == f"A=1\n{after}\nB=2\n".replace("\n\n", "\n")
+    assert [(f.withheld, f.severity) for f in found] == ([] if withheld is None else [(withheld, "warning")])
+
+
+def test_each_variable_of_a_launch_is_judged_by_itself(tmp_path: Path) -> None:
+    held = "VLLM_USE_TRTLLM_FP4_GEMM=$X VLLM_RPC_TIMEOUT=1 VLLM_ATTENTION_BACKEND=$B VLLM_TRITON_ATTN_USE_TD=1 "
+    text, found = judged(tmp_path, "run.sh", held + "vllm serve m\n")
+    kept = held.replace("VLLM_RPC_TIMEOUT=1 ", "").replace("VLLM_TRITON_ATTN_USE_TD", "VLLM_TRITON_USE_TD")
+    assert text == kept + "vllm serve m\n"
+    late = "what replaces it depends on a value only known at run time"
+    assert [f.withheld for f in found] == [late, "", late, ""]
+
+
+@pytest.mark.parametrize(
     ("words", "after"),
     [
         (
