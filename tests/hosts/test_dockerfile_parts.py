@@ -130,6 +130,30 @@ def test_an_image_put_together_of_arguments_is_known() -> None:
     assert words(found) == ["--a"] and found.pins[0].whole == "vllm/vllm-openai:v0.9.0"
 
 
+@pytest.mark.parametrize(
+    ("line", "value", "after"),
+    [
+        ("ENV A=1", "x=a b", 'ENV A="x=a b"'),
+        ("ENV A 1", "it's", 'ENV A "it\'s"'),
+        ("ENV A 1", "a\\b", 'ENV A "a\\b"'),
+        ("ENV A 1", "$x y", "ENV A \\$x y"),
+        ("ENV A 1", " x", 'ENV A " x"'),
+        ("ENV A 1", "", 'ENV A ""'),
+    ],
+)
+def test_values_of_either_form_of_env(line: str, value: str, after: str) -> None:
+    text = f"FROM a:1\n{line}\n"
+    found = read(dockerfile, text)
+    assert render(found, text, [Replace(found.variables[0], value)]) == f"FROM a:1\n{after}\n"
+    assert [v.value for v in read(dockerfile, f"FROM a:1\n{after}\n").variables] == [value]
+
+
+def test_a_version_in_several_quotes_is_read_and_stays() -> None:
+    text = "ARG T='v0.9.0'-x\nFROM vllm/vllm-openai:$T\n"
+    (pin,) = read(dockerfile, text).pins
+    assert pin.whole == "vllm/vllm-openai:v0.9.0-x"
+
+
 def test_launches_of_a_stage_are_told_once() -> None:
     text = SERVER + "ENV A=1\nRUN vllm serve m --x 1\nCMD --y 2\nCMD vllm serve n\n"
     found = read(dockerfile, text)

@@ -149,6 +149,7 @@ def test_values_of_options_are_no_requirements(option: str) -> None:
             ["compiler:gcc-11", "compiler:g++-11", "compiler:17"],
         ),
         ("git clone --branch=v0.9.0 https://x/vllm", ["git:v0.9.0"]),
+        ("git clone https://x/vllm -b", []),
         ("git -C vllm checkout v0.9.0", ["git:v0.9.0"]),
         ("git -C other checkout v0.9.0", []),
         ("cd vllm\ngit switch --detach v0.9.0 x", ["git:v0.9.0"]),
@@ -222,6 +223,11 @@ def test_requirements_come_and_go_beside_others() -> None:
     vllm, torch = found.pins
     assert render(found, text, [Remove(vllm)]) == "pip install \\\n  'torch>=2'\n"
     assert render(found, text, [InsertText(torch, "requirement", "ray>=2")]) == text[:-1] + " \\\n  'ray>=2'\n"
+
+
+def test_build_arguments_are_told_by_their_names() -> None:
+    text = "docker build --build-arg VLLM_VERSION=0.9.0 --build-arg=B=a=b .\n"
+    assert [(p.name, p.text) for p in of(text).pins] == [("VLLM_VERSION", "VLLM_VERSION=0.9.0"), ("B", "B=a=b")]
 
 
 def test_two_launches_of_one_image_share_its_pin() -> None:

@@ -255,6 +255,9 @@ class _Reader:
                 if value.strip() == value and value:
                     return name + mark + fill(value.replace("$", "\\$"), holes)
             written = quote_value(value, holes, old_value, instruction.escape)
+            if legacy:
+                # Without any value the instruction is refused.
+                written = '""' if written == "" else written
             return None if written is None else name + mark + written
 
         home = ListContainer(
