@@ -246,6 +246,7 @@ def test_named_templates_of_one_container_are_one_launch(more: dict[str, str]) -
         (("          args", "          command: [x]\n          args"), "values", True),
         (('            {{- include "c.env" . | nindent 12 }}\n', "            - name: A\n"), "serve", False),
         (("          env:", "          other:"), "serve", False),
+        (("          args:", "          command:"), "values", True),
     ],
 )
 def test_what_other_containers_make_of_named_templates(change: tuple[str, str], entry: str, variables: bool) -> None:
@@ -363,6 +364,7 @@ def test_actions_go_with_the_words_they_add(gone: list[str], lines: list[str], n
     (site,) = found.sites
     assert [w.text for w in site.words] == ["m", "--swap-space=4", "--port=1", "--x", "1"]
     assert site.entry_point == "serve" and site.open
+    assert site.span.start < site.words[0].span.start and site.words[-1].span.end <= site.span.end
     assert [w.branch >= 0 for w in site.words] == [False, True, False, False, False]
     assert render(found, text, [Remove(w) for w in site.words if w.text in gone]) == after
 

@@ -143,6 +143,11 @@ def test_words_are_added_as_their_neighbours_stand(text: str, beside: str, added
             'A=(--x)\ntool\nvllm serve m "${A[@]}"\n',
         ),
         (
+            'A=(--x)\nx || y && A+=(--a)\nvllm serve m "${A[@]}"\n',
+            ["--a"],
+            'A=(--x)\nx || y\nvllm serve m "${A[@]}"\n',
+        ),
+        (
             'A=(--x)\nx && tool && A+=(--a)\nvllm serve m "${A[@]}"\n',
             ["--a"],
             'A=(--x)\nx && tool\nvllm serve m "${A[@]}"\n',

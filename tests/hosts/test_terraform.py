@@ -440,3 +440,9 @@ def test_a_new_line_is_indented_like_its_here_document(newline: str) -> None:
     item = found.sites[0].words[-1]
     after = render(found, text, [InsertWords(item.container, ["--b"], after=item)])
     assert after == text.replace("--a 1", f"--a 1 \\{newline}      --b")
+
+
+def test_a_backslash_of_a_here_document_is_a_letter() -> None:
+    text = 'x = <<EOT\nvllm serve m --a "q\\"r" --b \'s\\nt\'\nEOT\n'
+    assert words(of(text)) == ["m", "--a", 'q"r', "--b", "s\\nt"]
+    check_identity(of(text), text)
