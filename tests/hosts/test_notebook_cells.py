@@ -38,7 +38,7 @@ CELLS = st.lists(st.tuples(CODE, st.booleans()), min_size=1, max_size=3)
 
 
 @given(CELLS, st.sampled_from([None, 1]), st.booleans(), st.sampled_from(["\n", "\r\n"]), st.data())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_a_reader_gets_the_code_that_was_meant(
     cells: list[tuple[str, bool]], indent: int | None, ascii_only: bool, newline: str, data: st.DataObject
 ) -> None:

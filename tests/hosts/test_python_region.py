@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 import pytest
 from hypothesis import given, settings
@@ -28,7 +29,7 @@ BARE = st.sampled_from(["n", "m", "(n)"])
 def modules(draw: st.DrawFn) -> str:
     """Draw a module that makes the text `x` of parts."""
     parts = draw(st.lists(PARTS, min_size=1, max_size=4))
-    form = draw(st.sampled_from(["one line", "lines", "sum", "sum on lines", "grown"]))
+    form = draw(st.sampled_from(["one line", "lines", "sum", "sum on lines", "in brackets", "grown"]))
     if form == "one line":
         return "x = " + " ".join(parts) + "\n"
     if form == "lines":
@@ -39,7 +40,9 @@ def modules(draw: st.DrawFn) -> str:
     for part in parts[1:]:
         if draw(st.booleans()):
             mixed.append(draw(BARE))
-        mixed.append(part)
+        mixed.append(f"({part})" if draw(st.integers(0, 3)) == 3 else part)
+    if form == "in brackets":
+        return "x = (n + " + " + ".join(mixed) + ")"
     if form == "sum":
         return "x = " + " + ".join(mixed) + "\n"
     return "x = (\n    " + "\n    + ".join(mixed) + "\n)\n"
@@ -71,7 +74,7 @@ def filled(text: str, holes: list[str]) -> str:
 
 
 @given(modules(), st.data())
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_python_says_what_was_meant(text: str, data: st.DataObject) -> None:
     region = region_of(text)
     length = len(region.text)
@@ -83,7 +86,10 @@ def test_python_says_what_was_meant(text: str, data: st.DataObject) -> None:
     if edit is None:
         touched = [p for p in region.parts if p.start <= end and start <= p.end]
         bare = any(p.literal is None for p in touched)
-        assert (start == end and not new) or (new and bare) or "r'" in text or len({p.group for p in touched}) > 2
+        parted = any(set("()") & set(text[a.span.end : b.span.start]) for a, b in itertools.pairwise(touched))
+        groups = len({p.group for p in touched})
+        everything = start == 0 and end == length
+        assert (start == end and not new) or everything or (new and bare) or "r'" in text or parted or groups > 2
         return
     after = region.source.with_edits([edit]).text
     assert said(after) == filled(region.text[:start] + new + region.text[end:], region.holes), after
@@ -106,7 +112,7 @@ def joins(draw: st.DrawFn) -> tuple[str, str]:
 
 
 @given(joins(), st.data())
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_a_joined_list_says_what_was_meant(made: tuple[str, str], data: st.DataObject) -> None:
     text, joint = made
     module = parse(Region.whole(Source.of(text, "a.py")))
@@ -161,3 +167,24 @@ def test_lines_of_a_text_go_whole(parts: list[str], left: list[str]) -> None:
         return "import os\nos.system(\n" + "".join(f"    {part}\n" for part in parts) + ")\n"
 
     assert without(text_of(parts), "--x") == text_of(left)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"vllm serve m " +\n    "--y " +\n    "--x=1"', '"vllm serve m " +\n    "--y"'),
+        ('"vllm serve m " +\n    "--x=1 " +\n    "--y"', '"vllm serve m " +\n    "--y"'),
+        ('"vllm serve m "\n    + "--x=1 "\n    + "--y"', '"vllm serve m "\n    + "--y"'),
+        ('"vllm serve m "\n    + "--y "\n    + "--x=1"', '"vllm serve m "\n    + "--y"'),
+        ('"vllm serve m " + (n) + " --x=1"', '"vllm serve m " + (n)'),
+        ('"vllm serve " + (n) + " --x=1" + (" --y")', '"vllm serve " + (n) + (" --y")'),
+        ('"vllm serve " + n + (" --x=1") + " --y"', '"vllm serve " + n + " --y"'),
+        ('("vllm serve " + n) + " --x=1" + " --y"', '("vllm serve " + n) + " --y"'),
+        ('"vllm serve " + n + (" --x=1" + " --y")', '"vllm serve " + n + (" --y")'),
+        ('"vllm serve " + n + (" --y" + " --x=1") + " --z"', '"vllm serve " + n + (" --y") + " --z"'),
+        ('"vllm serve " + n + (" --x=1")', '"vllm serve " + n'),
+    ],
+)
+def test_parts_of_a_sum_go_with_their_sign(before: str, after: str) -> None:
+    around = "import os\nos.system(\n    %s\n)\n"
+    assert without(around % before, "--x=1") == around % after

@@ -8,6 +8,7 @@ takes that with it, and a change across two parts leaves each its own quotes.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Sequence
 from dataclasses import field, replace
 
@@ -191,33 +192,34 @@ class StringRegion(Region):
         if group[0] == first and group[-1] == last:
             statement = parts[first].given.statement
             return statement_edit(self.module, statement) if statement is not None else None
+        if self._parenthesis(first, last):
+            return None
         text = self.module.text
-        a, b = parts[first].span, parts[last].span
-        line = line_start(text, a.start)
-        stop = b.end
+        run = _parenthesized(text, Span(parts[first].span.start, parts[last].span.end))
+        # What stands between the run and its neighbours: a sign, line ends, comments, parentheses of others.
+        above = text[parts[first - 1].span.end : run.start] if first > group[0] else None
+        below = text[run.end : parts[last + 1].span.start] if last < group[-1] else None
+        line = line_start(text, run.start)
+        stop = run.end
         while stop < len(text) and text[stop] in " \t":
             stop += 1
-        joined = (
-            parts[first].literal is not None
-            and parts[last].literal is not None
-            and "+"
-            not in (
-                text[b.end : parts[last + 1].span.start]
-                if last < group[-1]
-                else text[parts[first - 1].span.end : a.start]
-            )
-        )
-        if joined and not text[line : a.start].strip() and text[stop : stop + 1] in ("\r", "\n"):
+        literal = parts[first].literal is not None and parts[last].literal is not None
+        joined = literal and "+" not in (below if below is not None else above or "")
+        if joined and not text[line : run.start].strip() and text[stop : stop + 1] in ("\r", "\n"):
             stop += 2 if text.startswith("\r\n", stop) else 1
             return Edit(line, stop, "")
-        if last < group[-1]:
-            return Edit(a.start, parts[last + 1].span.start, "")
-        return Edit(parts[first - 1].span.end, b.end, "")
+        if below is not None and ")" not in below and not ("(" in below and "#" in below):
+            return Edit(run.start, run.end + len(below.partition("(")[0]), "")
+        if above is not None and "(" not in above and not (")" in above and "#" in above):
+            return Edit(run.start - len(above.rpartition(")")[2]), run.end, "")
+        return None
 
     def _across(self, start: int, end: int, new: str) -> Edit | None:
         first, last = self._part(start, at_end=False), self._part(end, at_end=True)
         a, b = self.parts[first], self.parts[last]
         if start < a.start or end > b.end:
+            return None
+        if a.group == b.group and self._parenthesis(first, last):
             return None
         if a.literal is None or b.literal is None:
             return self._with_holes(start, end, new, first, last)
@@ -249,6 +251,11 @@ class StringRegion(Region):
             return Edit(a.span.start, up_end, text[b.span.start : b.literal.inner_start])
         glue = text[self.parts[last - 1].span.end : b.literal.inner_start]
         return Edit(up_start, up_end, written + a.literal.quote + glue)
+
+    def _parenthesis(self, first: int, last: int) -> bool:
+        """Tell whether a parenthesis opens or closes between two parts of an expression."""
+        ends = [p.span for p in self.parts[first : last + 1]]
+        return any(set("()") & set(self.module.text[a.end : b.start]) for a, b in itertools.pairwise(ends))
 
     def _says(self, part: Part, start: int, end: int, new: str, edit: Edit) -> bool:
         """Tell whether a literal is one still after an edit inside it, and says what it should.
