@@ -97,6 +97,13 @@ def test_lines_of_a_cell_come_and_go_as_strings(code: list[str], old: str, new: 
             assert after == notebook(*around, left, *around, indent=indent)
 
 
+def test_a_line_behind_the_last_is_a_string_of_its_own() -> None:
+    for code, left in [(["a = 1\n"], ["a = 1\n", "b = 2"]), (["a = 1"], ["a = 1b = 2"])]:
+        text = notebook(code, ["c"])
+        at = len("".join(code))
+        assert edited(text, at, at, "b = 2") == notebook(left, ["c"])
+
+
 def test_escapes_that_stand_there_stay() -> None:
     text = '{"cells": [{"cell_type": "code", "source": ["a = \\"\\u00e9\\/\\uD83D\\ude00\\"\\n", "b = 1"]}]}'
     region = region_of(text)

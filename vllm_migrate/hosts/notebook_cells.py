@@ -126,6 +126,8 @@ def cells_region(region: Region, sources: list[Node]) -> CellsRegion:
         for string in strings:
             begin = at
             for shown, start, end, verbatim in _parts(region.text, string.start + 1, string.end - 1):
+                if not shown:
+                    continue
                 pieces.append(Piece(at, at + len(shown), start, end, verbatim))
                 out.append(shown)
                 at += len(shown)
@@ -144,9 +146,7 @@ def cells_region(region: Region, sources: list[Node]) -> CellsRegion:
 def _parts(text: str, start: int, end: int) -> Iterator[tuple[str, int, int, bool]]:
     here = start
     for match in _ESCAPE.finditer(text, start, end):
-        if match.start() > here:
-            yield text[here : match.start()], here, match.start(), True
+        yield text[here : match.start()], here, match.start(), True
         yield json.loads(f'"{match[0]}"'), match.start(), match.end(), False
         here = match.end()
-    if here < end:
-        yield text[here:end], here, end, True
+    yield text[here:end], here, end, True

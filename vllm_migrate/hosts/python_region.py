@@ -280,12 +280,12 @@ class StringRegion(Region):
         a, b = self.parts[first], self.parts[last]
         if a.group != b.group or new:
             return None
-        if b.literal is None and a.literal is not None and end == b.end:
+        if b.literal is None and a.literal is not None:
             up_start = self._up(start, at_end=False)
             if up_start is None or _holds_quote(self.module.text, a.literal, up_start, ""):
                 return None
             return Edit(up_start, b.span.end, a.literal.quote)
-        if a.literal is None and b.literal is not None and start == a.start:
+        if a.literal is None and b.literal is not None:
             up_end = self._up(end, at_end=True)
             text = self.module.text
             if up_end is None:
@@ -331,17 +331,6 @@ def string_region(module: Module, given: Sequence[Given], joint: str = "") -> St
         return None
     region = StringRegion(module.region.source, got.said.text, module.region, got.said.pieces)
     region.module, region.parts, region.holes, region.joint = module, got.parts, got.said.holes, joint
-
-    def escape(new: str, at: int) -> str | None:
-        here = region.parts[region._part(at, at_end=False)]
-        before = region.parts[region._part(at, at_end=True)]
-        if here.literal is None or before.literal is None:
-            return None
-        written = write_inside(new, here.literal, region.holes)
-        other = write_inside(new, before.literal, region.holes)
-        return written if written == other or here.start < at else None
-
-    region.escape = escape
     return region
 
 
