@@ -205,6 +205,64 @@ def test_requirements_that_go_together(before: str, after: str, tmp_path: Path) 
     assert judged(tmp_path, "requirements.txt", before)[0] == after
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("vllm==0.31.0", "vllm==0.33.0", "VM505 safe"),
+        ("vllm[audio]==0.31.0", "vllm[audio]==0.33.0", "VM505 safe"),
+        ("vllm==0.10.0", "vllm==0.33.0", "VM502 unsafe"),
+        ("vllm==0.31.0+cpu", "vllm==0.33.0+cpu", "VM505 safe"),
+        ("vllm==0.31.0+cu129", "vllm==0.33.0", "VM507 unsafe"),
+        # What an index beside it brings is for another device: no CUDA changes there.
+        (
+            "--index-url https://download.pytorch.org/whl/cpu\nvllm==0.10.0",
+            "--index-url https://download.pytorch.org/whl/cpu\nvllm==0.33.0",
+            "VM505 safe",
+        ),
+        (
+            "--extra-index-url https://wheels.vllm.ai/0.31.0/\nvllm==0.31.0",
+            "--extra-index-url https://wheels.vllm.ai/0.33.0/\nvllm==0.33.0",
+            "VM505 safe, VM505 safe",
+        ),
+        (
+            "--extra-index-url https://wheels.vllm.ai/v0.31.0\nvllm==0.31.0",
+            "--extra-index-url https://wheels.vllm.ai/v0.33.0\nvllm==0.33.0",
+            "VM505 safe, VM505 safe",
+        ),
+        (
+            "--extra-index-url https://wheels.vllm.ai/0.31.0/cu129\nvllm==0.31.0",
+            "--extra-index-url https://wheels.vllm.ai/0.33.0\nvllm==0.33.0",
+            "VM507 unsafe, VM505 unsafe",
+        ),
+    ],
+)
+def test_wheels_and_their_indexes(before: str, after: str, said: str, tmp_path: Path) -> None:
+    text, found = judged(tmp_path, "requirements.txt", before + "\n")
+    assert text == after + "\n"
+    assert ", ".join(f"{f.code} {f.fix.safety if f.fix else ''}" for f in found) == said
+
+
+RELEASE = "pip install https://github.com/vllm-project/vllm/releases/download/v{0}/vllm-{0}{1}-cp38-abi3-{2}.whl\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (("0.31.0", "", "manylinux_2_31_x86_64"), ("", "manylinux_2_28_x86_64"), "VM505 unsafe"),
+        (("0.31.0", "", "manylinux_2_35_aarch64"), ("", "manylinux_2_28_aarch64"), "VM505 unsafe"),
+        (("0.31.0", "+cpu", "manylinux_2_35_x86_64"), ("+cpu", "manylinux_2_28_x86_64"), "VM505 safe"),
+        (("0.31.0", "+cu129", "manylinux_2_31_x86_64"), ("", "manylinux_2_28_x86_64"), "VM507 unsafe"),
+        (("0.31.0", "+cu130", "manylinux_2_35_x86_64"), ("", "manylinux_2_28_x86_64"), "VM502 unsafe"),
+    ],
+)
+def test_wheels_by_their_address(
+    before: tuple[str, str, str], after: tuple[str, str], said: str, tmp_path: Path
+) -> None:
+    text, (found,) = judged(tmp_path, "run.sh", RELEASE.format(*before))
+    assert text == RELEASE.format("0.33.0", *after)
+    assert f"{found.code} {found.fix.safety if found.fix else ''}" == said
+
+
 COMPOSE = "services:\n  a:\n    image: {}\n    command: --model m\n"
 
 
