@@ -88,3 +88,15 @@ def test_time_of_an_inner_limit_is_its_own(monkeypatch: pytest.MonkeyPatch) -> N
         with pytest.raises(budget.TooLong), budget.Limited(0):
             busy()
         assert sum(range(1000)) == 499500
+
+
+def test_what_is_no_command_line_is_told_of_in_a_few_lines(tmp_path: Path) -> None:
+    config = Config(to=("0.33.0",))
+    long = engine.run_text("run.sh", b"vllm serve m " + b"a " * 30_000, tmp_path, config)
+    assert [f.message for f in long.findings()] == ["a command of more than 20,000 words: the script is not read"]
+    stray = engine.run_text("run.sh", b"vllm serve m " + b"a " * 500, tmp_path, config).findings()
+    told = [f for f in stray if f.severity == "error"]
+    assert 1 < len(told) <= 52
+    assert any("more words behind it are refused as well" in note for f in told for note in f.related)
+    garbage = engine.run_text("run.sh", b"vllm serve m\n" + b"( x ) )\n" * 500, tmp_path, config).findings()
+    assert 1 < len([f for f in garbage if f.code == "VM001"]) <= 21

@@ -22,6 +22,12 @@ _FUNCTION = regex(r"([A-Za-z_][\w.:-]*)[ \t]*\([ \t]*\)")
 _EMPTY_LINES = regex(r"(?:[ \t]*\r?\n)+")
 _BLANKS = regex(r"(?:[ \t]+|\r(?=\n)|\\\r?\n|#[^\n]*)*")
 _CLOSERS = ("then", "elif", "else", "fi", "do", "done", "esac", "}")
+MOST_WORDS = 20_000
+"""Words of a command, far beyond what one has; systems refuse a few hundred thousand."""
+
+
+class TooManyWords(Exception):
+    """A command has more than `MOST_WORDS` words."""
 
 
 class Parser:
@@ -439,6 +445,8 @@ class Parser:
             lexeme = self._scanner.word(self.i)
             self._left_open(lexeme)
             node.words.append(lexeme)
+            if len(node.words) > MOST_WORDS:
+                raise TooManyWords
             self.i = node.end = max(lexeme.end, self.i + 1)
         return node
 
@@ -484,7 +492,7 @@ class Parser:
 
 
 def parse(text: str) -> tuple[Node, list[tuple[str, int]]]:
-    """Return the script's root block and the problems found."""
+    """Return the script's root block and the problems found. Raises TooManyWords."""
     parser = Parser(text)
     root = parser.parse()
     return root, parser.problems

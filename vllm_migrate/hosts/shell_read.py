@@ -12,6 +12,7 @@ from vllm_migrate.hosts.shell_env import QUIET, Environment, Setting, given
 from vllm_migrate.hosts.shell_lex import Hole
 from vllm_migrate.hosts.shell_list import WordList
 from vllm_migrate.hosts.shell_mentions import mentions
+from vllm_migrate.hosts.shell_parse import MOST_WORDS, TooManyWords
 from vllm_migrate.hosts.shell_pins import Pins, cloned, command_pins, value_pins
 from vllm_migrate.hosts.shell_region import guest_region
 from vllm_migrate.hosts.shell_script import LIMIT, Binding, Flat, Outer, Script
@@ -54,6 +55,8 @@ class Around:
     settings: list[Setting] = field(default_factory=list)
     pins: list[Pin] = field(default_factory=list)
     owner: str = ""
+_MOST_TOLD = 20
+"""Places of one script that are no shell, each of which is told of by itself."""
 
 
 class Reader:
@@ -75,7 +78,10 @@ class Reader:
 
     def read(self) -> Reading:
         script = self.script
-        for message, offset in script.errors:
+        errors = script.errors[:_MOST_TOLD]
+        if len(script.errors) > _MOST_TOLD:
+            errors.append((f"{len(script.errors) - _MOST_TOLD} more places like those above", errors[-1][1]))
+        for message, offset in errors:
             span = script.region.nearest_span(offset, min(offset + 1, len(script.text)))
             self.reading.problems.append(Problem("syntax", message, span.start, span.end))
         value_pins(self.pins, script, self.around.owner)
@@ -602,7 +608,11 @@ def read_script(region: Region, context: Context) -> Reading:
         reading = reader.read()
     except RecursionError:
         return Reading(problems=[Problem("syntax", "the script is nested too deeply to be read")])
-    reading.pins += [pin for pin in reader.pins.found if pin not in reading.pins]
+    except TooManyWords:
+        message = f"a command of more than {MOST_WORDS:,} words: the script is not read"
+        return Reading(problems=[Problem("syntax", message)])
+    held = {id(pin) for pin in reading.pins}
+    reading.pins += [pin for pin in reader.pins.found if id(pin) not in held]
     return reading
 
 

@@ -106,6 +106,10 @@ def _inside(value: Any, place: Place) -> Any:
     return value
 
 
+_MOST_ASTRAY = 50
+"""Words of one launch that no option takes, each of which is told of by itself."""
+
+
 def parsed(ctx: SiteContext) -> CommandLine | None:
     """Return what the target's parser makes of a launch's words; None for a launch without a command line."""
     if not ctx.site.words and (ctx.site.entry_point != "serve" or ctx.site.by_image or ctx.site.wrapper):
@@ -141,7 +145,9 @@ def judge_command_line(ctx: SiteContext, line: CommandLine, answers: Sequence[An
         # A wrapper has options of its own.
         refusals = [r for r in refusals if r.kind not in ("unrecognized", "ambiguous")]
         refusals = [r for r in refusals if not any(_json_as_written(words[i]) for i in r.words)]
-    strays = {id(r) for r in refusals if r.kind == "unrecognized" and not words[r.words[0]].text.startswith("-")}
+    astray = [r for r in refusals if r.kind == "unrecognized" and not words[r.words[0]].text.startswith("-")]
+    strays = {id(r) for r in astray}
+    more = {id(r) for r in astray[_MOST_ASTRAY:]}
     found: list[Answer] = []
     for answer in _stray_words(ctx, bool(strays)):
         told |= {place[id(w)] for w in answer.argument.words} if answer.argument is not None else set()
@@ -152,7 +158,7 @@ def judge_command_line(ctx: SiteContext, line: CommandLine, answers: Sequence[An
             for word in answer.argument.words:
                 gone.setdefault(id(word), (number, answer))
     for refusal in refusals:
-        if told & set(refusal.words):
+        if told & set(refusal.words) or id(refusal) in more:
             continue
         known = [gone[id(words[i])] for i in refusal.words if id(words[i]) in gone]
         if known:
@@ -163,6 +169,8 @@ def judge_command_line(ctx: SiteContext, line: CommandLine, answers: Sequence[An
             # Another word took the model's place; that word is told of already.
             continue
         found.append(_refusal(ctx, refusal))
+        if more and refusal is astray[_MOST_ASTRAY - 1]:
+            found[-1].finding.related.append(f"{len(more)} more words behind it are refused as well")
     yield from found
     yield from _unloaded(ctx)
     yield from _checks(ctx, line, unsure)
