@@ -90,6 +90,7 @@ def test_what_the_shell_splits_keeps_its_run_time_parts() -> None:
             'A=(\n  --a 1 # why\n  --n 2\n  --b\n)\nvllm serve m "${A[@]}"\n',
         ),
         ("vllm serve m --a 1\n", "1", ["--n=x y", "x=y z", "a=b-"], "vllm serve m --a 1 --n='x y' 'x=y z' a=b-\n"),
+        ("vllm serve m \\\n  --a 1 # why\n", "1", ["--n"], "vllm serve m \\\n  --a 1 \\\n  --n # why\n"),
         ("vllm serve m --a 1\n", "1", ["--n", "2", "--o", "-p"], "vllm serve m --a 1 --n 2 --o -p\n"),
         ("vllm serve m --a 1\n", "1", ["-n=x y"], "vllm serve m --a 1 -n='x y'\n"),
         ("vllm serve m --a 1\n", "1", ["--n", ""], "vllm serve m --a 1 --n ''\n"),

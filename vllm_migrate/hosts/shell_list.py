@@ -19,7 +19,6 @@ from vllm_migrate.model import (
     CannotRender,
     Change,
     Container,
-    InsertEntry,
     InsertText,
     InsertVariable,
     InsertWords,
@@ -182,7 +181,7 @@ class WordList:
                     raise CannotRender("what names it installs nothing else; install it by hand")
                 words = [*slot.another, self._quoted(change.text, ())]
                 plan.after.setdefault(slot.index, []).extend(words)
-            elif isinstance(change, InsertEntry):
+            else:
                 raise CannotRender("a command line has no keys")
         plan.respelled = {i: parts for i, parts in plan.respelled.items() if i not in plan.removed}
         return plan
