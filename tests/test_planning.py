@@ -51,6 +51,12 @@ def to(option: str, value: Any = VALUE) -> Entry:
 
 WRITTEN = [
     ("--old 4 --seed 1", [entry("--old", {"option": "--seed", "drop": True})], ""),
+    ("--old 4 --seed 1", [entry("--old", {"option": "--seed", "drop": True}, to("--port"))], "--port 4"),
+    (
+        "--old 4 --structured-outputs-config.backend x",
+        [entry("--old", to("--compilation-config.backend", "y"))],
+        "--compilation-config.backend y --structured-outputs-config.backend x",
+    ),
     ("--old 4", [entry("--old", to("--seed"))], "--seed 4"),
     ("--old=4", [entry("--old", to("--seed"))], "--seed=4"),
     ("--old $X", [entry("--old", to("--seed"))], "--seed $X"),
