@@ -334,3 +334,13 @@ def test_values_convert_or_are_left_with_the_reason(tmp_path: Path) -> None:
         after, withheld = planned(tmp_path, text, entries, "run.sh")
         assert after == text
         assert len(withheld) == 1 and withheld[0]
+
+
+def test_a_replacement_is_followed_in_the_form_the_launch_has(tmp_path: Path) -> None:
+    onward = {**entry("--older", to("--seed")), "only": "keyword"}
+    entries = [entry("--old", to("--older")), onward]
+    text = "from vllm import LLM\nLLM('m', old=4)\n"
+    assert planned(tmp_path, text, entries, "run.py") == (text.replace("old=4", "seed=4"), [])
+    text = "vllm serve m --old 4\n"
+    why = "--older, which replaces it, does not exist in 0.33.0"
+    assert planned(tmp_path, text, entries, "run.sh") == (text, [why])
