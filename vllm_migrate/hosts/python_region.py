@@ -126,7 +126,7 @@ class StringRegion(Region):
             s, e = s + 1, e + 1
             choices.append((s, e))
         s, e = start, end
-        while s > 0 and text[s - 1] == text[e - 1] and text[s - 1].isspace():
+        while s and text[s - 1] == text[e - 1] and text[s - 1].isspace():
             s, e = s - 1, e - 1
             choices.append((s, e))
         if self.joint:
@@ -148,9 +148,9 @@ class StringRegion(Region):
         opens = start == 0 or text[start - 1].isspace()
         closes = end == len(text) or text[end].isspace()
         for part in self.parts:
-            if closes and start == part.end and text.startswith(joint, start) and part is not self.parts[-1]:
+            if closes and start == part.end and text.startswith(joint, start):
                 start += len(joint)
-            if opens and end == part.start and part is not self.parts[0]:
+            if opens and end == part.start:
                 end -= len(joint)
         return (start, end) if start < end else (end, end)
 
@@ -254,8 +254,9 @@ class StringRegion(Region):
 
     def _parenthesis(self, first: int, last: int) -> bool:
         """Tell whether a parenthesis opens or closes between two parts of an expression."""
-        ends = [p.span for p in self.parts[first : last + 1]]
-        return any(set("()") & set(self.module.text[a.end : b.start]) for a, b in itertools.pairwise(ends))
+        spans = [p.span for p in self.parts[first : last + 1]]
+        gaps = [self.module.text[a.end : b.start] for a, b in itertools.pairwise(spans)]
+        return any("(" in gap or ")" in gap for gap in gaps)
 
     def _says(self, part: Part, start: int, end: int, new: str, edit: Edit) -> bool:
         """Tell whether a literal is one still after an edit inside it, and says what it should.
@@ -324,8 +325,7 @@ def string_region(module: Module, given: Sequence[Given], joint: str = "") -> St
     got = _Collected()
     for i, one in enumerate(given):
         if joint and i:
-            last = got.parts[-1].span.end if got.parts else module.span(one.expression).start
-            got.said.add(joint, last, module.span(one.expression).start, False)
+            got.said.add(joint, got.parts[-1].span.end, module.span(one.expression).start, False)
         _collect(module, one.expression, got, i, one)
     if not any(p.literal for p in got.parts) or len(got.said.holes) > 6000:
         return None
