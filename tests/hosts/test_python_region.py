@@ -147,9 +147,13 @@ def test_a_joined_list_says_what_was_meant(made: tuple[str, str], data: st.DataO
         ("x = r'g\\h ' + n\n", 2, 5, None),
         ("x = '\\0' '1 b'\n", 0, 1, "x = '1 b'\n"),
         ("x = '\\0a1'\n", 1, 2, None),
+        # A bare expression goes with its sign.
+        ("x = n + 'a b '\n", 0, 3, "x = 'b '\n"),
+        ("x = 'a ' + n + 'c d '\n", 2, 5, "x = 'a ' + 'd '\n"),
+        ("x = 'a b' + n + 'c'\n", 1, 4, "x = 'a' + 'c'\n"),
     ],
 )
-def test_backslashes_that_would_come_to_mean_something_else(text: str, start: int, end: int, after: str | None) -> None:
+def test_what_is_taken_out_of_a_text(text: str, start: int, end: int, after: str | None) -> None:
     region = region_of(text)
     edit = region.edit(start, end, "")
     assert (None if edit is None else region.source.with_edits([edit]).text) == after
@@ -159,6 +163,7 @@ def test_backslashes_that_would_come_to_mean_something_else(text: str, start: in
     ("parts", "left"),
     [
         (['"vllm serve m "', '"--x"', '" 1 --y"'], ['"vllm serve m "', '"--y"']),
+        (['"vllm serve m "', '"--x 1 "  ', '"--y"'], ['"vllm serve m "', '"--y"']),
         (['"vllm serve m "', '"--x 1 "', '"--y"'], ['"vllm serve m "', '"--y"']),
         (['"vllm serve m"', '" --x 1"', '" --y"'], ['"vllm serve m"', '" --y"']),
         (['"vllm serve m --y "', '"--x 1"'], ['"vllm serve m --y"']),
