@@ -181,12 +181,13 @@ def _makers(start: set[int], words: Callable[[int], set[str]], makers: dict[str,
     """Return the pieces and all that give their names a value, at any remove."""
     found = set(start)
     waiting = list(start)
+    names: set[str] = set()
     while waiting:
-        for name in words(waiting.pop()):
-            for j in makers[name]:
-                if j not in found:
-                    found.add(j)
-                    waiting.append(j)
+        for name in words(waiting.pop()) - names:
+            names.add(name)
+            fresh = set(makers[name]) - found
+            found |= fresh
+            waiting += fresh
     return found
 
 
