@@ -59,19 +59,26 @@ def quiet_statements(text: str) -> list[Span]:
     if len(body) < 3 or _STAR.search(text):
         return []
     starts = [*line_starts(text), len(text)]
-    places = [(starts[first_line(s) - 1], starts[min(s.end_lineno or s.lineno, len(starts) - 1)]) for s in body]
-    kept = bearing(
-        text,
-        places,
-        _seeds(looked_for()),
-        lambda i, part: _names(body[i]) | set(_HELD.findall(part)) | _declared(part),
-        _ALSO,
-    )
-    for i, statement in enumerate(body):
-        kept[i] = kept[i] or isinstance(statement, (ast.Import, ast.ImportFrom))
-        if i and places[i][0] < places[i - 1][1]:
+    places: list[tuple[int, int]] = []
+    held: list[list[ast.stmt]] = []
+    for statement in body:
+        start = starts[first_line(statement) - 1]
+        end = starts[min(statement.end_lineno or statement.lineno, len(starts) - 1)]
+        if places and start < places[-1][1]:
             # `a; b`: they go together.
-            kept[i] = kept[i - 1] = True
+            places[-1] = (places[-1][0], max(end, places[-1][1]))
+            held[-1].append(statement)
+        else:
+            places.append((start, end))
+            held.append([statement])
+
+    def makes(i: int, part: str) -> set[str]:
+        return set().union(*map(_names, held[i]), _HELD.findall(part), _declared(part))
+
+    kept = bearing(text, places, _seeds(looked_for()), makes, _ALSO)
+    for i, statements in enumerate(held):
+        imports = any(isinstance(s, (ast.Import, ast.ImportFrom)) for s in statements)
+        kept[i] = kept[i] or imports or len(statements) > 1
     return joined(_meeting(places, text), kept)
 
 
