@@ -458,9 +458,12 @@ class _Reader:
 
     def _lock_shared(self) -> None:
         """Lock a default that names the version of two different things."""
+        at: dict[Span, list[Pin]] = {}
         for pin, span in self.uses:
-            for other, where in self.uses:
-                if where != span or other is pin or pin.locked:
+            at.setdefault(span, []).append(pin)
+        for pin, span in self.uses:
+            for other in at[span]:
+                if other is pin or pin.locked:
                     continue
                 if pin.kind in ("base", "image") and other.kind == pin.kind:
                     mine, theirs = split_image(pin.whole)[0], split_image(other.whole)[0]

@@ -29,7 +29,6 @@ from vllm_migrate.versions import (
     held_version,
     index_version,
     pin_version,
-    pins_of_vllm,
     read_image,
     requirement_of,
     wheel_version,
@@ -167,7 +166,7 @@ def _with_indexes(ctx: PinContext, fix: Fix) -> None:
     """Let torch's index change with vLLM's wheel: one without the other does not install."""
     if ctx.pin.kind not in ("requirement", "url") or not about_vllm(ctx.pin):
         return
-    for other in scope(ctx, ctx.pin):
+    for other in scope(ctx, ctx.pin).pins:
         if other.kind != "index" or index_version(other.whole) is None:
             continue
         verdict = _index(replace(ctx, pin=other), other)
@@ -196,7 +195,7 @@ def join(ctx: Context, fix: Fix, item: Pin, *, itself: bool = False) -> str:
     What only the target needs must not be written beside a pin that still names the old release.
     itself: whether the pin at hand moves too.
     """
-    for other in pins_of_vllm(scope(ctx, item)):
+    for other in scope(ctx, item).vllm:
         if (other is item and not itself) or other.kind == "index":
             continue
         said = pin_version(other)
@@ -304,11 +303,10 @@ def _bare(ctx: PinContext, pin: Pin) -> Verdict | None:
 
 def _device(ctx: Context, pin: Pin) -> str:
     """Return what the wheel beside this pin is for, by the indexes it is taken from."""
-    for other in scope(ctx, pin):
-        if other.kind == "index":
-            index = index_version(other.whole)
-            if index is not None and index.device != "cuda":
-                return index.device
+    for other in scope(ctx, pin).indexes:
+        index = index_version(other.whole)
+        if index is not None and index.device != "cuda":
+            return index.device
     return ""
 
 
@@ -322,7 +320,7 @@ def wanted_channel(ctx: Context, pin: Pin) -> str:
     if new is None or ctx.device not in ("", "cuda"):
         return ""
     wanted = ""
-    for other in pins_of_vllm(scope(ctx, pin)):
+    for other in scope(ctx, pin).vllm:
         said = pin_version(other)
         if said is None or said.device not in ("", "cuda"):
             continue
@@ -334,8 +332,8 @@ def wanted_channel(ctx: Context, pin: Pin) -> str:
             continue
         moved = move_local(said.version or target, said.channel, said.channel, target).text
         return moved if moved.startswith("cu") else wanted or new.wheel
-    for other in scope(ctx, pin):
-        index = index_version(other.whole) if other.kind == "index" else None
+    for other in scope(ctx, pin).indexes:
+        index = index_version(other.whole)
         if index is not None and index.own and index.channel in new.wheel_others:
             return index.channel
     return wanted

@@ -46,11 +46,20 @@ def version_key(version: str) -> Key | None:
         return None
 
 
+@dataclass
+class Scope:
+    """Pins that act together. vllm: those about vLLM itself. indexes: those that say where packages come from."""
+
+    pins: Sequence[Pin]
+    vllm: Sequence[Pin]
+    indexes: Sequence[Pin]
+
+
 class Pins:
     """The pins of a file, sorted once for all that ask about each of them.
 
     by_owner: owner → all its pins. about: owner → those of them about vLLM. ours: as `pins_of_vllm` has them;
-    owners: theirs.
+    owners: theirs. cloned: one is a checkout of vLLM.
     """
 
     def __init__(self, pins: Sequence[Pin]) -> None:
@@ -64,7 +73,15 @@ class Pins:
                 self.about.setdefault(pin.owner, []).append(pin)
         self.ours = pins_of_vllm(pins)
         self.owners = frozenset(p.owner for p in self.ours)
+        self.cloned = any(p.kind == "git" and about_vllm(p) for p in pins)
+        self._scopes: dict[str | None, Scope] = {}
 
+    def scope(self, owner: str | None) -> Scope:
+        """Return the pins of an owner; None: of the file."""
+        if owner not in self._scopes:
+            pins = self._pins if owner is None else self.by_owner[owner]
+            self._scopes[owner] = Scope(pins, pins_of_vllm(pins), [p for p in pins if p.kind == "index"])
+        return self._scopes[owner]
 
     @cached_property
     def by_place(self) -> dict[Span, list[Pin]]:
@@ -83,10 +100,10 @@ def pins_of(reading: Reading) -> Pins:
     return known
 
 
-def scope(ctx: Context, pin: Pin) -> list[Pin]:
+def scope(ctx: Context, pin: Pin) -> Scope:
     """Return the pins that act together with this one: of its owner if any of vLLM is there, else the file's."""
     pins = pins_of(ctx.reading)
-    return pins.by_owner[pin.owner] if pins.about.get(pin.owner) else ctx.reading.pins
+    return pins.scope(pin.owner if pins.about.get(pin.owner) else None)
 
 
 def editable(ctx: Context, items: Sequence[Item]) -> str:

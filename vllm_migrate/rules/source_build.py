@@ -12,7 +12,6 @@ from vllm_migrate.model import Pin
 from vllm_migrate.rules.context import Context
 from vllm_migrate.rules.pin_tools import pins_of
 from vllm_migrate.rules.specifiers import Spec, conflict, specifier_of
-from vllm_migrate.versions import about_vllm
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,15 @@ def toolchains() -> dict[str, Any]:
     return read("toolchains.json")
 
 
+@lru_cache(maxsize=8)
+def _says(text: str, what: str) -> bool:
+    """Tell whether a text holds one of some patterns. Kept: each pin of a file asks."""
+    return any(re.search(p, text, re.M) for p in toolchains()[what])
+
+
 def other_device(ctx: Context) -> bool:
     """Tell whether a file builds vLLM for another device than CUDA, whose torch comes from elsewhere."""
-    return any(re.search(p, ctx.source.text) for p in toolchains()["other_device"])
+    return _says(ctx.source.text, "other_device")
 
 
 def plugin_beside(ctx: Context) -> bool:
@@ -44,27 +49,27 @@ def plugin_beside(ctx: Context) -> bool:
 
 def code_of(ctx: Context) -> str:
     """Return the file's text without lines that are only a comment."""
-    return "\n".join(
-        "" if line.lstrip().startswith(("#", "//")) else line for line in ctx.source.text.splitlines()
-    )
+    return _code(ctx.source.text)
+
+
+@lru_cache(maxsize=2)
+def _code(text: str) -> str:
+    return "\n".join("" if line.lstrip().startswith(("#", "//")) else line for line in text.splitlines())
 
 
 def compiles_vllm(ctx: Context) -> bool:
     """Tell whether the file compiles vLLM itself (not an editable checkout over a finished wheel)."""
     text = code_of(ctx)
-    if any(re.search(p, text) for p in toolchains()["not_compiled"]):
+    if _says(text, "not_compiled"):
         return False
-    if any(p.kind == "git" and about_vllm(p) for p in ctx.reading.pins):
-        return True
-    return any(re.search(p, text, re.M) for p in toolchains()["source_build"])
+    return pins_of(ctx.reading).cloned or _says(text, "source_build")
 
 
 def for_cuda(ctx: Context) -> bool:
     """Tell whether what is built or installed is for CUDA: vLLM's default unless the file says otherwise."""
     if ctx.device not in ("", "cuda"):
         return False
-    text = code_of(ctx)
-    return not any(re.search(p, text) for p in toolchains()["other_device"])
+    return not _says(code_of(ctx), "other_device")
 
 
 def distro_of(reference: str) -> Distro | None:
