@@ -240,33 +240,28 @@ class Walk:
                 if named:
                     self._skip(self.name(path), "not text")
                 return False
-            if got == _HEAD:
-                return self._whole(path, stream, named)
+            raw = self._view[:got] if got < _HEAD else self._whole(path, stream, named)
         finally:
             os.close(stream)
-        if self._speaks(self._view[:got]):
-            self._found = bytes(self._view[:got])
+        if raw is None:
+            return False
+        if self._speaks(raw):
+            self._found = bytes(raw)
             return True
         if named:
             self._skip(self.name(path), "says nothing of vLLM")
         return False
 
-    def _whole(self, path: str, stream: int, named: bool) -> bool:
-        """Tell the same of a file that is longer than its head."""
+    def _whole(self, path: str, stream: int, named: bool) -> bytes | None:
+        """Return all of a file that is longer than its head; None where it is too long to be read unnamed."""
         size = os.fstat(stream).st_size
         if size > _LARGEST and not named:
             self.notices.append(f"{self.name(path)}: left out, {size >> 20} MiB; name it to have it read")
-            return False
+            return None
         os.lseek(stream, 0, os.SEEK_SET)
         with open(stream, "rb", closefd=False, buffering=0) as whole:
             # No more than was there: a file may grow while it is read.
-            raw = whole.read(size) or b""
-        if self._speaks(raw):
-            self._found = raw
-            return True
-        if named:
-            self._skip(self.name(path), "says nothing of vLLM")
-        return False
+            return whole.read(size) or b""
 
 
 def _into(stream: int, buffer: bytearray) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 
 from vllm_migrate.lazy import regex
 
 _FEW = 100
-"""Files, and texts, for which loading a library takes longer than it saves."""
+"""Files for which loading a library takes longer than it saves."""
 _FEW_TEXTS = 8
+"""The same of texts."""
 _SAME = 7
 """Letters that words begin with alike, to be looked for together first: as many as make a chance find rare."""
 _NAME = regex(r"[^\W\d]\w*")
@@ -26,17 +28,18 @@ class Speaks:
         if self._searches is None:
             if self._asked < _FEW:
                 self._asked += 1
-                return self._hold(raw)
+                return _hold(self._words, raw)
             self._searches = _searches(self._words)
         for search in self._searches:
             # Asked again below: what is looked for fast may be the beginning of several words.
             if search(raw):
-                return self._hold(raw)
+                return _hold(self._words, raw)
         return False
 
-    def _hold(self, raw: bytes | memoryview) -> bool:
-        whole = bytes(raw)
-        return any(word in whole for word in self._words)
+
+def _hold(words: Sequence[bytes], raw: bytes | memoryview) -> bool:
+    whole = bytes(raw)
+    return any(word in whole for word in words)
 
 
 def _searches(words: Sequence[bytes]) -> list[Callable[[bytes | memoryview], object]]:
@@ -44,20 +47,16 @@ def _searches(words: Sequence[bytes]) -> list[Callable[[bytes | memoryview], obj
 
     One of them is right about the bytes that hold a word; what they say of others is to be looked at again.
     """
+    try:
+        from ahocorasick_rs import BytesAhoCorasick
+    except ImportError:
+        return [partial(_hold, words)]
     starts: dict[bytes, list[bytes]] = {}
     for word in words:
         starts.setdefault(word[:_SAME], []).append(word)
     alone = [start if len(same) > 1 else same[0] for start, same in starts.items()]
-    try:
-        from ahocorasick_rs import BytesAhoCorasick
-    except ImportError:
-        return [_plainly(word) for word in alone]
     # One word each: that takes 20 letters at a time, where all words at once are looked for letter by letter.
     return [BytesAhoCorasick([word]).find_matches_as_indexes for word in alone]
-
-
-def _plainly(word: bytes) -> Callable[[bytes | memoryview], bool]:
-    return lambda raw: word in bytes(raw)
 
 
 class Names:

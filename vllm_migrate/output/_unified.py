@@ -28,26 +28,23 @@ def hunks(before: bytes, after: bytes, context: int = _CONTEXT) -> Iterator[Hunk
     tail = 0
     while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    start = max(head - context, 0)
-    keep = max(tail - context, 0)
-    a, b = old[start : len(old) - keep], new[start : len(new) - keep]
-    before_it, behind_it = head - start, tail - keep
-    opcodes = [("equal", 0, before_it, 0, before_it)] if before_it else []
-    middle = _opcodes(a[before_it : len(a) - behind_it], b[before_it : len(b) - behind_it])
-    opcodes += [(tag, i1 + before_it, i2 + before_it, j1 + before_it, j2 + before_it) for tag, i1, i2, j1, j2 in middle]
-    if behind_it:
-        opcodes.append(("equal", len(a) - behind_it, len(a), len(b) - behind_it, len(b)))
-    for group in _grouped(opcodes, context):
+    middle = _opcodes(old[head : len(old) - tail], new[head : len(new) - tail])
+    opcodes = [
+        ("equal", 0, head, 0, head),
+        *((tag, i1 + head, i2 + head, j1 + head, j2 + head) for tag, i1, i2, j1, j2 in middle),
+        ("equal", len(old) - tail, len(old), len(new) - tail, len(new)),
+    ]
+    for group in _grouped([code for code in opcodes if code[1] < code[2] or code[3] < code[4]], context):
         first, last = group[0], group[-1]
-        was, now = _range(start + first[1], start + last[2]), _range(start + first[3], start + last[4])
+        was, now = _range(first[1], last[2]), _range(first[3], last[4])
         header = f"@@ -{was} +{now} @@"
         body: list[tuple[str, bytes]] = []
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":
-                body += [(" ", line) for line in a[i1:i2]]
+                body += [(" ", line) for line in old[i1:i2]]
             else:
-                body += [("-", line) for line in a[i1:i2]]
-                body += [("+", line) for line in b[j1:j2]]
+                body += [("-", line) for line in old[i1:i2]]
+                body += [("+", line) for line in new[j1:j2]]
         yield header, body
 
 
